@@ -1,0 +1,1 @@
+"""Headrace: sets of continuous SQL queries over high-rate streams, on Apache Spark."""
