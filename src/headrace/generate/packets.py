@@ -167,7 +167,7 @@ class Packets:
         if self.disorder == "band":
             since_silence = arrival - self._talk[lulls_before]
             longest = np.minimum(self.delay, since_silence)
-            return arrival - (rng.random(n) * (longest + 1)).astype(np.int64)
+            arrival -= (rng.random(n) * (longest + 1)).astype(np.int64)
         if self.disorder == "block-sorted":
             arrival = arrival[np.argsort(np.arange(n) // self.block + rng.random(n))]
         return arrival
