@@ -82,7 +82,7 @@ def write_segment(store: Store, path: str, node: str, table: pa.Table, level: in
             )
     ends = pid_ends(node, table)
     span = pc.min_max(table["pane"])
-    metadata = {**(table.schema.metadata or {}), ENDS: json.dumps(list(ends.items()), separators=(",", ":"))}
+    metadata = {**(table.schema.metadata or {}), ENDS: json.dumps([list(ends), list(ends.values())])}
     table = table.combine_chunks().replace_schema_metadata(metadata)
     options = LOCAL if store.is_local else REMOTE
     with store.explain(path, "write"):
@@ -156,7 +156,8 @@ def open_segment(store: Store, meta: SegmentMeta) -> tuple[Any, dict[int, int]]:
         if source.size() != meta.bytes:
             raise damaged(store, meta, f"{meta.bytes} bytes expected, {source.size()} found")
         reader = pa.ipc.open_file(source)
-        ends = dict(json.loads(reader.schema.metadata[ENDS]))
+        pids, rows = json.loads(reader.schema.metadata[ENDS])
+        ends = dict(zip(pids, rows, strict=True))
     except (OSError, pa.ArrowException, TypeError, KeyError, ValueError) as error:
         raise damaged(store, meta, f"it is not a segment ({error})") from error
     return reader, ends
