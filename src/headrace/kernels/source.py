@@ -36,6 +36,7 @@ class Layout:
 
     streams: tuple[str, ...]
     columns: dict[str, dict[str, str]]
+    rows: dict[str, str]  # {stream: frame column with its flagged rows}
 
 
 @dataclass
@@ -61,7 +62,7 @@ def run_source(program: Program, batch: Batch, layout: Layout, frames: Iterable[
             if mine.num_rows == 0:
                 continue
             spec = program.streams[[s.name for s in program.streams].index(name)]
-            rows = _usable(con, batch, program, spec, mine, seen[name])
+            rows = _usable(con, batch, program, spec, mine, layout.rows[name], seen[name])
             columns = layout.columns[name]
             con.register("src", rows.select(["_t", *columns.values()]).rename_columns(["_t", *columns]))
             for node in program.nodes:
@@ -106,18 +107,24 @@ def preaggregate_sql(node: Node, feed: Feed, pids: int) -> str:
 
 
 def _usable(
-    con: duckdb.DuckDBPyConnection, batch: Batch, program: Program, spec: StreamSpec, table: pa.Table, seen: _Seen
+    con: duckdb.DuckDBPyConnection,
+    batch: Batch,
+    program: Program,
+    spec: StreamSpec,
+    table: pa.Table,
+    row: str,
+    seen: _Seen,
 ) -> pa.Table:
     """The rows that are part of the stream; late and unusable ones are counted and kept."""
     seen.rows += table.num_rows
-    flagged = table.column("_row")
+    flagged = table.column(row)
     if flagged.null_count < table.num_rows:
         limit = _limit(batch, spec)
         late = " OR ".join(_missed_sql(w, lwm) for w, lwm in _open(batch, spec)) or "false"
         reason = "CASE WHEN _t IS NULL THEN 'null'"
         reason += f" WHEN _t > {limit} THEN 'implausible'" if limit is not None else ""
         reason += f" WHEN {late} THEN 'late' END"
-        con.register("flagged", table.select(["_t", "_row"]).filter(flagged.is_valid()))
+        con.register("flagged", table.select(["_t", row]).rename_columns(["_t", "_row"]).filter(flagged.is_valid()))
         kept = arrow(con, f"SELECT _row, _reason FROM (SELECT _row, {reason} AS _reason FROM flagged) WHERE _reason IS NOT NULL")
         con.unregister("flagged")
         reasons = kept.column("_reason").to_pylist()
