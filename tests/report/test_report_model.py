@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,21 +36,21 @@ batch_reports = st.builds(
 @given(batch_reports)
 def test_reports_go_through_json_without_loss(one: BatchReport) -> None:
     """Whatever a report holds, writing and reading it gives the same report."""
-    assert BatchReport.from_json(one.to_json()) == one
+    assert BatchReport.from_json(json.loads(json.dumps(one.to_json()))) == one
 
 
 def test_a_report_of_a_newer_version_is_still_read() -> None:
     """Fields this version does not know are left out, at every level."""
-    data = json.loads(report(1).to_json()) | {"new": 1}
+    data = report(1).to_json() | {"new": 1}
     data["streams"]["s0"]["newer"] = 2
-    assert BatchReport.from_json(json.dumps(data)) == report(1)
+    assert BatchReport.from_json(data) == report(1)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"batch_id": 1}', '{"streams": 1, "queries": {}}'])
-def test_something_else_is_refused(text: str) -> None:
-    """A file that holds no report gives an error of ours, not a KeyError."""
+@pytest.mark.parametrize("data", [{}, [], None, {"batch_id": 1}, {"streams": 1, "queries": {}}])
+def test_something_else_is_refused(data: Any) -> None:
+    """Data that is no report gives an error of ours, not a KeyError."""
     with pytest.raises(HeadraceError, match="not a batch report"):
-        BatchReport.from_json(text)
+        BatchReport.from_json(data)
 
 
 def test_lag_is_the_distance_from_low_watermark_to_largest_value() -> None:

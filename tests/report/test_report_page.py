@@ -144,7 +144,7 @@ def test_highlight_only_adds_marks() -> None:
 
 
 def test_result_chart_tells_groups_from_measures() -> None:
-    """Grouping columns are the shortest prefix that tells rows apart; what follows from them is no measure."""
+    """Grouping columns are the shortest prefix that tells rows apart; what they decide is no measure."""
     columns = ["window_end", "a", "b", "name", "cnt"]
     rows = [(w, g, g * 7, "x", g + w) for w in range(3) for g in range(9)]
     found = result_chart(columns, rows)

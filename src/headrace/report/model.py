@@ -13,7 +13,6 @@ stream has shown a value.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
@@ -84,21 +83,23 @@ class BatchReport:
     def results(self) -> int:
         return sum(query.results for query in self.queries.values())
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"))
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, ready for `json.dumps`."""
+        return asdict(self)
 
     @classmethod
-    def from_json(cls, text: str) -> BatchReport:
-        """The report in `text`. Fields of a newer version are ignored, so that old readers keep working."""
+    def from_json(cls, data: Mapping[str, Any]) -> BatchReport:
+        """The inverse of `to_json`. Fields of a newer version are ignored, so that old readers keep working."""
         try:
-            data = json.loads(text)
-            data = _known(cls, data)
-            data["streams"] = {k: StreamReport(**_known(StreamReport, v)) for k, v in data["streams"].items()}
-            data["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
-            return cls(**data)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            known = _known(cls, data)
+            known["streams"] = {
+                k: StreamReport(**_known(StreamReport, v)) for k, v in data["streams"].items()
+            }
+            known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
+            return cls(**known)
+        except (TypeError, KeyError, AttributeError) as error:
             raise OptionError(
-                f"not a batch report: {text[:80]!r} ({error}); expected one made by to_json()"
+                f"not a batch report: {str(data)[:80]} ({error!r}); expected what to_json() makes"
             ) from error
 
 
@@ -134,6 +135,6 @@ def throughput(reports: Sequence[BatchReport], last: int = 10) -> float | None:
     return sum(report.rows for report in busy) / seconds if seconds > 0 else None
 
 
-def _known(kind: type, data: dict[str, Any]) -> dict[str, Any]:
+def _known(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
     names = {item.name for item in fields(kind)}
     return {key: value for key, value in data.items() if key in names}
