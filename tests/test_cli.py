@@ -73,7 +73,11 @@ class FakeSession:
 
     def explain(self, format: str = "text") -> str:
         nodes = [{"id": "tcp", "label": "tcp", "kind": "stream", "detail": ""}]
-        return json.dumps({"nodes": nodes, "edges": []}) if format == "json" else f"a plan as {format}"
+        return (
+            json.dumps({"graph": {"nodes": nodes, "edges": []}})
+            if format == "json"
+            else f"a plan as {format}"
+        )
 
     def start(self, **options: Any) -> FakeRun:
         self.calls.append(("start", options))

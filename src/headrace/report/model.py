@@ -89,7 +89,7 @@ class BatchReport:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> BatchReport:
-        """The inverse of `to_json`. Fields of a newer version are ignored, so that old readers keep working."""
+        """The inverse of `to_json`. Fields of a newer version are ignored."""
         try:
             known = _known(cls, data)
             known["streams"] = {

@@ -97,10 +97,12 @@ def _grouping(rows: Sequence[Row], at: int, others: Sequence[int]) -> list[int]:
 
 def _follows(rows: Sequence[Row], keys: Sequence[int], column: int) -> bool:
     """Whether the grouping values alone decide `column`: then it is one of them, not a measure."""
-    value: dict[tuple[str, ...], Any] = {}
-    return all(
-        value.setdefault(tuple(shown(row[i]) for i in keys), row[column]) == row[column] for row in rows
-    )
+    seen: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        value = shown(row[column])
+        if seen.setdefault(tuple(shown(row[i]) for i in keys), value) != value:
+            return False
+    return True
 
 
 def _numeric(values: Sequence[Any]) -> bool:
@@ -114,7 +116,9 @@ def _number(value: Any) -> float | None:
         return (moment - text.EPOCH) / timedelta(seconds=1)
     if isinstance(value, date):
         return _number(datetime(value.year, value.month, value.day, tzinfo=UTC))
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     return None
 

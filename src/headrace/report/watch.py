@@ -101,12 +101,15 @@ def _handled(handler: Callable[[int, object], None]) -> Iterator[None]:
 def write_page(
     page: Path,
     title: str,
-    plan: str | Mapping[str, Any],
+    plan: str,
     reports: Sequence[BatchReport],
     queries: Mapping[str, str],
     checkpoint: str,
 ) -> None:
-    """Draw a run to the file `page`. `queries` maps names to SQL; results come from the checkpoint."""
+    """Draw a run to the file `page`.
+
+    `plan` is what EXPLAIN gives as JSON, `queries` maps names to SQL; results come from the checkpoint.
+    """
     log = open_log(checkpoint)
     shown: dict[str, dict[str, Any]] = {}
     for name, sql in queries.items():
@@ -121,5 +124,5 @@ def write_page(
             "total": outputs.rows(),
         }
     page.parent.mkdir(parents=True, exist_ok=True)
-    graph = json.loads(plan) if isinstance(plan, str) else plan
+    graph = json.loads(plan)["graph"]
     page.write_text(render_page(title, graph, reports, shown), encoding="utf-8")
