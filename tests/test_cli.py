@@ -65,6 +65,8 @@ class FakeSession:
     mode = "drains"
     calls: ClassVar[list[tuple[str, dict[str, Any]]]] = []
 
+    spark = None
+
     def __init__(self, **options: Any) -> None:
         self.calls.append(("init", options))
 
@@ -273,6 +275,22 @@ def test_java_is_asked_for_in_plain_words(script: str, monkeypatch: pytest.Monke
     assert result.exit_code == 2
     assert "JAVA_HOME is /nowhere" in result.stderr
     assert "openjdk-17-jre-headless" in result.stderr
+
+
+def test_spark_that_does_not_start_is_explained(
+    session: type[FakeSession], script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Spark's Java said before it died is in the message, and an old Java is called one."""
+
+    def start(_: FakeSession) -> None:
+        os.write(2, b"java.lang.UnsupportedClassVersionError: class file version 61.0\n")
+        raise RuntimeError("JAVA_GATEWAY_EXITED")
+
+    monkeypatch.setattr(FakeSession, "spark", property(start))
+    result = call("run", script, "--checkpoint", "ck")
+    assert result.exit_code == 2
+    assert "17 or newer" in result.stderr
+    assert "class file version 61.0" in result.stderr
 
 
 def test_run_draws_a_page(session: type[FakeSession], script: str, checkpoint: str, tmp_path: Path) -> None:

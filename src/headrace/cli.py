@@ -18,6 +18,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import time
 import traceback
 from collections import deque
@@ -29,7 +30,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from headrace.errors import HeadraceError, OptionError
+from headrace.errors import HeadraceError, InternalError, OptionError
 from headrace.report import BatchReport
 
 KEPT_REPORTS = 20_000  # of a run, for its page
@@ -51,22 +52,17 @@ class Reported(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
-            os.dup2(
-                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # nobody reads: no flush at exit either
+        except BrokenPipeError:  # nobody reads any more, so there must be no flush at exit either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except InternalError as error:
+            _fail(ctx, error, str(error), 1)
         except HeadraceError as error:
             _fail(ctx, error, str(error), 2)
         except (click.exceptions.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            hint = (
-                ""
-                if ctx.meta.get("debug")
-                else "\nThis is a fault of Headrace; --debug shows where it happened."
-            )
-            _fail(ctx, error, f"{type(error).__name__}: {error}{hint}", 1)
+            _fail(ctx, error, f"{type(error).__name__}: {error}", 1)
 
 
 def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -74,9 +70,16 @@ def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def _fail(ctx: click.Context, error: Exception, message: str, code: int) -> None:
-    if ctx.meta.get("debug"):
+    debug, log = ctx.meta.get("debug"), ctx.meta.get("spark_log")
+    if debug:
         click.echo("".join(traceback.format_exception(error)), err=True)
     click.echo(f"{click.style('Error', fg='red', bold=True)}: {message}", err=True)
+    if code == 1 and not debug:
+        click.echo("This is a fault of Headrace; --debug shows where it happened.", err=True)
+    if log is not None and (code == 1 or debug):
+        click.echo(f"What Spark itself wrote is in {log}.", err=True)
+    elif log is not None:
+        log.unlink(missing_ok=True)
     ctx.exit(code)
 
 
@@ -194,18 +197,36 @@ def run(
         reports.append(report)
         show(report)
 
+    session = Session(checkpoint=checkpoint, slots=slots, master=master)
+    session.sql(text, base=file.parent)
+    with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
+        ctx.meta["spark_log"] = Path(spark_log.name)
     with view:
-        session = Session(checkpoint=checkpoint, slots=slots, master=master)
-        session.sql(text, base=file.parent)
+        _start_spark(session, ctx.meta["spark_log"])
         running = session.start(
             available_now=available_now, trigger=trigger, flush=flush, sinks=list(sinks), on_batch=on_batch
         )
         stopped_by = watch.wait(running, say)
+    ctx.meta["spark_log"].unlink()
     if page is not None:
         watch.write_page(page, str(file), session.explain(format="json"), list(reports), queries, checkpoint)
         click.echo(f"{page.resolve()}", err=True)
     if stopped_by and available_now:
         ctx.exit(128 + stopped_by)
+
+
+def _start_spark(session: Any, log: Path) -> None:
+    """Start Spark, whose chatter goes to `log`; when it does not start, the end of `log` is the message."""
+    from headrace.report.watch import kept_quiet
+
+    try:
+        with kept_quiet(log):
+            _ = session.spark
+    except Exception as error:
+        said = log.read_text(errors="replace").strip().splitlines()
+        old = any("UnsupportedClassVersionError" in line for line in said)
+        why = "this Java is too old, it must be 17 or newer" if old else f"{error}"
+        raise OptionError("\n  ".join([f"Spark did not start: {why}", *said[-6:]])) from error
 
 
 def _need_java() -> None:

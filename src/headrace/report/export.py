@@ -59,15 +59,15 @@ class Outputs:
         for file in self.new_files():
             yield from read_file(self.log.store, file)
 
-    def last(self, count: int) -> pa.Table | None:
-        """The rows of the last files that have at least `count` rows together; None if there are none."""
+    def last(self, count: int, at_most: int) -> pa.Table | None:
+        """The rows of the last files that have `count` rows together; None if there are none."""
         chosen: list[ResultFile] = []
         for file in reversed(self._files(self._name)):
             if sum(one.rows for one in chosen) >= count:
                 break
             chosen.insert(0, file)
         batches = [batch for file in chosen for batch in read_file(self.log.store, file)]
-        return pa.Table.from_batches(batches) if batches else None
+        return pa.Table.from_batches(batches)[-at_most:] if batches else None
 
     def rows(self) -> int:
         return sum(file.rows for file in self._files(self._name))

@@ -33,7 +33,7 @@ def draw_results(columns: Sequence[str], rows: Sequence[Row]) -> tuple[str, str]
         return "", '<p class="none">No results yet: no window has been closed.</p>'
     if "window_end" in columns:
         at = columns.index("window_end")
-        rows = sorted(rows, key=lambda row: (row[at] is not None, _number(row[at]) or 0.0))
+        rows = sorted(rows, key=lambda row: -math.inf if (end := _number(row[at])) is None else end)
     found = result_chart(columns, rows)
     return (chart.draw(found) if found else ""), _table(columns, rows)
 
@@ -47,14 +47,14 @@ def result_chart(columns: Sequence[str], rows: Sequence[Row]) -> Chart | None:
     keys = _grouping(rows, at, others)
     numeric = [i for i in others if i not in keys and _numeric([row[i] for row in rows])]
     measure = next((i for i in numeric if not _follows(rows, keys, i)), None)
-    ends = list(dict.fromkeys(row[at] for row in rows if row[at] is not None))
+    ends = sorted({end for row in rows if (end := _number(row[at])) is not None})
     if measure is None or len(ends) < 2:
         return None
-    groups: dict[tuple[str, ...], dict[Any, float]] = defaultdict(dict)
+    groups: dict[tuple[str, ...], dict[float, float]] = defaultdict(dict)
     for row in rows:
-        value = _number(row[measure])
-        if value is not None:
-            groups[tuple(shown(row[i]) for i in keys)][row[at]] = value
+        value, end = _number(row[measure]), _number(row[at])
+        if value is not None and end is not None:
+            groups[tuple(shown(row[i]) for i in keys)][end] = value
     largest = sorted(groups, key=lambda key: -sum(abs(v) for v in groups[key].values()))[:_GROUPS]
     series = [
         Series(", ".join(key) or columns[measure], [groups[key].get(end) for end in ends]) for key in largest
@@ -62,11 +62,11 @@ def result_chart(columns: Sequence[str], rows: Sequence[Row]) -> Chart | None:
     by = ", ".join(columns[i] for i in keys)
     some = f", {len(largest)} largest of {len(groups):,}" if len(groups) > len(largest) else ""
     note = f"by window_end{f' and {by}' if by else ''}{some}"
-    moments = isinstance(ends[0], datetime | date)
+    moments = any(isinstance(row[at], date) for row in rows)  # a datetime is a date
     return Chart(
         columns[measure],
         note,
-        [_number(end) or 0.0 for end in ends],
+        ends,
         series,
         text.number,
         _clock(ends) if moments else text.number,
@@ -89,7 +89,7 @@ def shown(value: Any) -> str:
 
 def _grouping(rows: Sequence[Row], at: int, others: Sequence[int]) -> list[int]:
     for count in range(len(others) + 1):
-        seen = {(row[at], *(shown(row[i]) for i in others[:count])) for row in rows}
+        seen = {tuple(shown(row[i]) for i in (at, *others[:count])) for row in rows}
         if len(seen) == len(rows):
             return list(others[:count])
     return list(others)
@@ -123,9 +123,9 @@ def _number(value: Any) -> float | None:
     return None
 
 
-def _clock(ends: Sequence[Any]) -> chart.Format:
+def _clock(ends: Sequence[float]) -> chart.Format:
     """Time of day, or the date when the windows span days."""
-    first, last = _number(ends[0]) or 0.0, _number(ends[-1]) or 0.0
+    first, last = ends[0], ends[-1]
     pattern = "%m-%d" if last - first > 3 * 86400 else "%m-%d %H:%M" if last - first > 86400 else "%H:%M"
     return lambda value: (text.EPOCH + timedelta(seconds=value)).strftime(pattern)
 

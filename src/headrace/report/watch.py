@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -23,7 +24,7 @@ from headrace.report.log import log_line
 from headrace.report.model import BatchReport
 from headrace.report.page import render_page
 
-PAGE_ROWS = 2_000  # of each query
+PAGE_ROWS, MOST_ROWS = 2_000, 200_000  # of each query: enough for a chart, and not too many to draw
 
 View = tuple[AbstractContextManager[object], Callable[[BatchReport], None], Callable[[str], None]]
 
@@ -44,6 +45,20 @@ def view(title: str) -> View:
         lambda report: click.echo(log_line(report)),
         lambda state: click.echo(state, err=True),
     )
+
+
+@contextmanager
+def kept_quiet(log: Path) -> Iterator[None]:
+    """Within it, a process that is started writes its errors to `log`: Java's chatter would tear the view."""
+    sys.stderr.flush()
+    with log.open("wb") as file:
+        terminal = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(terminal, 2)
+            os.close(terminal)
 
 
 def wait(running: Running, say: Callable[[str], None]) -> int | None:
@@ -114,7 +129,7 @@ def write_page(
     shown: dict[str, dict[str, Any]] = {}
     for name, sql in queries.items():
         outputs = Outputs(log, name)
-        table = outputs.last(PAGE_ROWS)
+        table = outputs.last(PAGE_ROWS, at_most=MOST_ROWS)
         shown[name] = {
             "sql": sql,
             "columns": table.column_names if table is not None else [],
