@@ -81,7 +81,7 @@ class _Cursor:
             self.i += 1
         if not words:
             raise self.fail(f"expected {what}", first or self.tokens[-1])
-        return " ".join(words)
+        return " ".join(words).replace("- ", "-")
 
     def fail(self, message: str, token: Token) -> SqlError:
         return error(self.script, token.start, token.end, message)
