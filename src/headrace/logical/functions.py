@@ -61,7 +61,7 @@ NAMES = sorted({*_CLASSES.values(), *_NAMES, "count"})
 
 
 def aggregate_call(node: exp.Expression, user_defined: Iterable[str] = ()) -> Call | None:
-    """The aggregate a node calls, or None if it is no aggregate. FILTER (WHERE …) becomes part of the arguments."""
+    """The aggregate a node calls, or None if it is no aggregate. FILTER (WHERE …) becomes part of the arguments where NULLs are ignored."""
     condition: exp.Expression | None = None
     text = node.sql(dialect="spark")
     if isinstance(node, exp.Filter):
@@ -105,12 +105,15 @@ def aggregate_call(node: exp.Expression, user_defined: Iterable[str] = ()) -> Ca
         arguments = arguments[:1]
     if function == "count" and (not arguments or isinstance(arguments[0], (exp.Star, exp.Literal))):
         arguments = []
+    where: exp.Expression | None = None
     if condition is not None:
         if function == "count" and not arguments:
             function, arguments = "count_if", [condition]
+        elif function in ("first", "last") or function in {u.lower() for u in user_defined}:
+            where = condition.copy()
         else:
             arguments = [exp.Case(ifs=[exp.If(this=condition.copy(), true=a.copy())]) for a in arguments]
-    return Call(function, tuple(a.copy() for a in arguments), tuple(parameters), text)
+    return Call(function, tuple(a.copy() for a in arguments), tuple(parameters), text, where)
 
 
 def _number(node: exp.Expression) -> float | str:

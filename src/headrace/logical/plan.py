@@ -67,12 +67,16 @@ class Raw:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of an aggregate function: canonical name, arguments, constant parameters."""
+    """One call of an aggregate function: canonical name, arguments, constant parameters.
+
+    `where` is a FILTER that the arguments cannot express: NULL instead of a value is not the same to `first`.
+    """
 
     function: str
     arguments: tuple[exp.Expression, ...] = ()
     parameters: tuple[float | str, ...] = ()
     text: str = field(default="", compare=False)
+    where: exp.Expression | None = None
 
 
 Output = tuple[str, exp.Expression]

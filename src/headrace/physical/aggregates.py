@@ -19,7 +19,7 @@ Types follow Spark: sum of integers is BIGINT, of DECIMAL(p,s) DECIMAL(p+10,s), 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -33,7 +33,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 @dataclass(frozen=True)
 class Partial:
-    """`sub` over the arguments {0}, {1} and the tick {t}; `merge` over the partial column {p}."""
+    """`sub` over the arguments {0}, {1}, the tick {t} and the condition {w}; `merge` over the partial column {p}."""
 
     sub: str
     merge: str
@@ -50,7 +50,7 @@ def decompose(call: Call, types: tuple[str, ...], user: dict[str, UserAggregate]
     function = call.function
     if function in user:
         return Decomposed(
-            (Partial(f"hr_{function}_sub(list({{0}}))", f"hr_{function}_super(list({{p}}))"),),
+            (Partial(f"hr_{function}_sub(list({{0}}){_filter(call)})", f"hr_{function}_super(list({{p}}))"),),
             f"hr_{function}_final({{0}})",
         )
     builder = _BUILDERS.get(function)
@@ -60,6 +60,10 @@ def decompose(call: Call, types: tuple[str, ...], user: dict[str, UserAggregate]
         return builder(call, types)
     except IndexError:
         raise PlanError(f"{call.text}: an argument is missing") from None
+
+
+def _filter(call: Call) -> str:
+    return " FILTER (WHERE {w})" if call.where is not None else ""
 
 
 def _same(aggregate: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
@@ -199,8 +203,8 @@ _BUILDERS: dict[str, Callable[[Call, tuple[str, ...]], Decomposed]] = {
     "var_pop": _variance("CASE WHEN ({0}).n > 0 THEN ({0}).s / ({0}).n END"),
     "stddev_samp": _variance("CASE WHEN ({0}).n > 1 THEN sqrt(({0}).s / (({0}).n - 1)) END"),
     "stddev_pop": _variance("CASE WHEN ({0}).n > 0 THEN sqrt(({0}).s / ({0}).n) END"),
-    "first": lambda c, t: _by_order("min", "{t}", "{0}"),
-    "last": lambda c, t: _by_order("max", "{t}", "{0}"),
+    "first": lambda c, t: _by_order("min", "{t}", "{0}", _filter(c)),
+    "last": lambda c, t: _by_order("max", "{t}", "{0}", _filter(c)),
     "first_ignore_nulls": lambda c, t: _by_order("min", "{t}", "{0}", " FILTER (WHERE {0} IS NOT NULL)"),
     "last_ignore_nulls": lambda c, t: _by_order("max", "{t}", "{0}", " FILTER (WHERE {0} IS NOT NULL)"),
     "min_by": lambda c, t: _by_order("min", "{1}", "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
@@ -216,8 +220,6 @@ _BUILDERS: dict[str, Callable[[Call, tuple[str, ...]], Decomposed]] = {
 }
 
 
-def fill(template: str, **columns: str) -> str:
-    """A template with {0}, {1}, {t}, {p} replaced; other braces are SQL's."""
-    for key, value in columns.items():
-        template = template.replace("{" + key.lstrip("_") + "}", value)
-    return template
+def fill(template: str, columns: Mapping[str, str]) -> str:
+    """A template with {0}, {1}, {t}, {w} replaced in one pass; other braces are SQL's."""
+    return re.sub(r"\{(\w+)\}", lambda m: columns.get(m[1], m[0]), template)

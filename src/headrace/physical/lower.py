@@ -226,7 +226,10 @@ class _Lowering:
                         args = [
                             self.frame.column(branch.stream, self._branch_sql(raw, branch, a)) for a in call.arguments
                         ]
-                        filled.append(_fill_arguments(partial.sub, args, "_t"))
+                        where = None
+                        if call.where is not None:
+                            where = self.frame.column(branch.stream, self._branch_sql(raw, branch, call.where))
+                        filled.append(_fill_arguments(partial.sub, args, "_t", where))
                     columns.append(_slot_of(subs, merges, filled, partial.merge))
                 finals.append(replace(d, final=_fill_arguments(d.final, [f"p{c}" for c in columns])))
             decomposed[member.name] = finals
@@ -418,8 +421,9 @@ class _Lowering:
             types = tuple(self.typer.types(relation.input, [spark_sql(a) for a in call.arguments]))
             d = decompose(call, types, self.user)
             arguments = [f"({duck_sql(a)})" for a in call.arguments]
+            where = duck_sql(call.where) if call.where is not None else None
             columns = [
-                _slot_of(subs, merges, [_fill_arguments(p.sub, arguments, "_we")], p.merge) for p in d.partials
+                _slot_of(subs, merges, [_fill_arguments(p.sub, arguments, "_we", where)], p.merge) for p in d.partials
             ]
             finals.append(replace(d, final=_fill_arguments(d.final, [f"p{c}" for c in columns])))
         return finals, merges, subs[0]
@@ -483,8 +487,8 @@ def _times(unit: str) -> str:
     return "_ws AS window_start, _we AS window_end"
 
 
-def _fill_arguments(template: str, arguments: Sequence[str], tick: str = "") -> str:
-    return fill(template, t=tick, **{f"_{i}": a for i, a in enumerate(arguments)})
+def _fill_arguments(template: str, arguments: Sequence[str], tick: str = "", where: str | None = None) -> str:
+    return fill(template, {"t": tick, "w": where or "true", **{str(i): a for i, a in enumerate(arguments)}})
 
 
 def _slot_of(subs: list[list[str]], merges: list[str], filled: list[str], merge: str) -> int:

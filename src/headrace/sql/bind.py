@@ -477,7 +477,8 @@ class _Items:
 
     def _call(self, node: exp.Expression, call: Call) -> exp.Expression:
         arguments = tuple(self.scope.resolve(a) for a in call.arguments)
-        call = Call(call.function, arguments, call.parameters, call.text)
+        where = self.scope.resolve(call.where) if call.where is not None else None
+        call = Call(call.function, arguments, call.parameters, call.text, where)
         if call not in self.calls:
             self.calls.append(call)
         return exp.column(f"a{self.calls.index(call)}")
