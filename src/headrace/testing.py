@@ -57,6 +57,8 @@ class LocalRun:
         self.store = Store.open(path or self._directory.name)  # type: ignore[union-attr]
         self.log = ManifestLog(self.store)
         self.slots, self.tasks = slots, tasks
+        self._con = duckdb.connect(config={"threads": "1"})
+        self._con.execute("SET TimeZone = 'UTC'")
         self.manifest: Manifest = self.log.latest() or first_manifest(self.program, slots)
 
     def push(self, **streams: Rows) -> Manifest:
@@ -121,8 +123,7 @@ class LocalRun:
     def _frames(self, name: str, rows: Rows) -> list[pa.Table]:
         """The stream's rows as the source stage would get them from Spark, in `tasks` parts."""
         stream = self.graph.streams[name]
-        con = duckdb.connect()
-        con.execute("SET TimeZone = 'UTC'")
+        con = self._con
         names = [c for c, _ in stream.columns]
         types = [duck_type(t) for _, t in stream.columns]
         if not rows:
@@ -136,7 +137,7 @@ class LocalRun:
             + f' AS "{n}"'
             for n, t in zip(names, types, strict=True)
         )
-        con.execute(f"CREATE TABLE s AS SELECT row_number() OVER () AS _n, {casts} FROM given")
+        con.execute(f"CREATE OR REPLACE TABLE s AS SELECT row_number() OVER () AS _n, {casts} FROM given")
         tick = f'epoch_us("{stream.on}")' if stream.unit == "us" else f'"{stream.on}"::BIGINT'
         row = ", ".join(f"'{n}': \"{n}\"" for n in names)
         mine = [

@@ -37,9 +37,10 @@ class DuckTyper:
             arms = [
                 self._types(b.stream, [e.sql(dialect="spark") for _, e in b.columns]) for b in relation.branches
             ]
-            return dict(zip(relation.columns, arms[0], strict=True))
+            return dict(zip(relation.columns, self._wider(arms), strict=True))
         if isinstance(relation, Merge):
-            return self.column_types(relation.inputs[0])
+            arms = [list(self.column_types(i).values()) for i in relation.inputs]
+            return dict(zip(relation.columns, self._wider(arms), strict=True))
         time = "timestamp" if relation.unit == "us" else "bigint"
         scope = {"window_start": time, "window_end": time}
         if isinstance(relation, Derive):
@@ -53,6 +54,11 @@ class DuckTyper:
                 scope[f"a{i}"] = result_type(call.function, arguments, self.user, call.parameters)
         outputs = [e.sql(dialect="spark") for _, e in relation.outputs]
         return dict(zip(relation.columns, self._in(scope, outputs), strict=True))
+
+    def _wider(self, arms: Sequence[Sequence[str]]) -> list[str]:
+        """The types of a union of rows of these types."""
+        selects = [f"SELECT {', '.join(f'NULL::{duck_type(t)}' for t in arm)}" for arm in arms]
+        return [spark_type(str(t)) for t in self.con.sql(" UNION ALL ".join(selects)).types]
 
     def types(self, relation: str, expressions: Sequence[str]) -> list[str]:
         return self._in(self.column_types(relation), expressions)
@@ -90,12 +96,14 @@ def result_type(
     if function.startswith("count") or function == "approx_count_distinct":
         return "bigint"
     kind = arguments[0]
+    if function.startswith("percentile") and parameters and isinstance(parameters[0], str):
+        return f"array<{'double' if function == 'percentile' else kind}>"
     if function.startswith(("var", "stddev", "median")) or function == "percentile":
         return "double"
     if function.startswith(("sum", "avg")):
         if kind.startswith("decimal"):
             p, s = (int(x) for x in kind[8:-1].split(","))
-            return f"decimal({min(38, p + 10)},{s})" if function.startswith("sum") else f"decimal({p + 4},{s + 4})"
+            return f"decimal({min(38, p + 10)},{s})" if function.startswith("sum") else f"decimal({min(38, p + 4)},{s + 4})"
         if function.startswith("avg") or kind in ("double", "float"):
             return "double"
         return "bigint"
@@ -117,10 +125,14 @@ _TYPES = {
 
 
 def duck_type(spark: str) -> str:
+    if spark.lower().startswith("array<"):
+        return f"{duck_type(spark[6:-1])}[]"
     return _TYPES.get(spark.lower(), spark.upper())
 
 
 def spark_type(duck: str) -> str:
+    if duck.endswith("[]"):
+        return f"array<{spark_type(duck[:-2])}>"
     back = {v: k for k, v in reversed(_TYPES.items())} | {
         "TIMESTAMP WITH TIME ZONE": "timestamp",
         "INTEGER": "int",
