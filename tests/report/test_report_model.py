@@ -60,6 +60,7 @@ def test_lag_is_the_distance_from_low_watermark_to_largest_value() -> None:
     assert stream.wall_lag(T0 / 1e6 + 9) == 9
     assert StreamReport(1, 10, 4, unit="int").lag == 6
     assert StreamReport(1, 10, 4, unit="int").wall_lag(0) is None
+    assert StreamReport(1, 10, 99, unit="int").lag == 0  # after a flush
     assert StreamReport(0).lag is None
     assert StreamReport(0).wall_lag(0) is None
 

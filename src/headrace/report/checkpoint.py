@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.report import text
+from headrace.report.model import StreamReport
 from headrace.state import Manifest, ManifestLog, pid_sizes
 
 _SHOWN = 10
@@ -69,7 +70,7 @@ def _streams(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
     found = []
     for name, stream in last.streams.items():
         unit = reported.get(name, {}).get("unit", "us")
-        known = stream.max_seen is not None and stream.low_watermark is not None
+        seen = StreamReport(stream.rows, stream.max_seen, stream.low_watermark, unit=unit)
         found.append(
             {
                 "stream": name,
@@ -79,7 +80,7 @@ def _streams(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
                 "unit": unit,
                 "max": stream.max_seen,
                 "low_watermark": stream.low_watermark,
-                "lag": stream.max_seen - stream.low_watermark if known else None,  # type: ignore[operator]
+                "lag": seen.lag,
                 "late_files": len(log.late(name)),
             }
         )

@@ -35,10 +35,10 @@ class StreamReport:
 
     @property
     def lag(self) -> int | None:
-        """Ticks from the low-watermark to the largest value seen."""
+        """Ticks from the low-watermark to the largest value seen; 0 when a flush has gone beyond it."""
         if self.max_value is None or self.low_watermark is None:
             return None
-        return self.max_value - self.low_watermark
+        return max(0, self.max_value - self.low_watermark)
 
     def wall_lag(self, now: float) -> float | None:
         """Seconds from the low-watermark to `now` (seconds since the epoch)."""
