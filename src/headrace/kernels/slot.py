@@ -44,6 +44,8 @@ def run_slot(program: Program, batch: Batch, level: int, received: Iterable[pa.R
             yield codec.row(0, codec.META, payload)
         elif node == codec.PROGRESS:
             notes.append(codec.read_message(payload))
+        elif program.node(node).level > level:  # a union of rows from several levels is read above all of them
+            yield codec.row(at, node, payload)
         else:
             deltas.setdefault(node, []).append(codec.read_table(payload))
     if slot is None:

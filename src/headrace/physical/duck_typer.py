@@ -14,6 +14,7 @@ from sqlglot import parse_one
 
 from headrace.logical.plan import Aggregate, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.physical.duck import duck_sql
 
 
 class DuckTyper:
@@ -42,7 +43,7 @@ class DuckTyper:
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
             return dict(zip(relation.columns, self._wider(arms), strict=True))
         time = "timestamp" if relation.unit == "us" else "bigint"
-        scope = {"window_start": time, "window_end": time}
+        scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
         if isinstance(relation, Derive):
             scope = {**self.column_types(relation.input), **scope}
         else:
@@ -70,9 +71,7 @@ class DuckTyper:
         if not expressions:
             return []
         row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in scope.items())
-        listed = ", ".join(
-            "NULL::BIGINT" if e.startswith("_bucket") else parse_one(e, dialect="spark").sql(dialect="duckdb") for e in expressions
-        )
+        listed = ", ".join(duck_sql(parse_one(e, dialect="spark")) for e in expressions)
         return [spark_type(str(t)) for t in self.con.sql(f"SELECT {listed} FROM (SELECT {row})").types]
 
     def result_schema(self, relation: str) -> bytes:

@@ -39,6 +39,7 @@ from headrace.logical.plan import Aggregate, Branch, Derive, Graph, Merge, Outpu
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import Decomposed, decompose, fill
 from headrace.physical.duck import duck_sql, spark_sql
+from headrace.physical.duck_typer import duck_type
 from headrace.progress import Slack
 from headrace.windows import WindowSpec, shared_pane
 
@@ -146,7 +147,7 @@ class _Lowering:
             if isinstance(relation, Raw):
                 continue
             if isinstance(relation, Merge):
-                self.parts[name] = [p for i in relation.inputs for p in self.parts[i]]
+                self.parts[name] = [self._arm(name, i, p) for i in relation.inputs for p in self.parts.get(i, [])]
             elif isinstance(relation, Derive):
                 self._derive(relation)
             elif name in by_member:
@@ -350,6 +351,20 @@ class _Lowering:
                 partition = tuple(carried[c] for c in part.partition)
             sql = self._select(part.view, relation.outputs, relation.where)
             self._relation(relation.name, sql, part.view, part.level, partition)
+
+    def _arm(self, union: str, arm: str, part: _Part) -> _Part:
+        """A part of one arm of a union, in the types of the whole; a hash of another type may be another slot."""
+        theirs, ours = self.typer.column_types(arm), self.typer.column_types(union)
+        if list(theirs.values()) == list(ours.values()):
+            return part
+        casts = [
+            f'"{c}"' if t == ours[c] else f'CAST("{c}" AS {duck_type(ours[c])}) AS "{c}"' for c, t in theirs.items()
+        ]
+        view = f"r{len(self.views)}"
+        self.views[view] = union
+        self._steps(part.level).append(Compute(view, f"SELECT {', '.join(casts)}, _ws, _we FROM {part.view}", part.view))
+        same = part.partition is not None and all(theirs[c] == ours[c] for c in part.partition)
+        return _Part(view, part.level, part.partition if same else None)
 
     def _chained(self, relation: Aggregate) -> None:
         """An aggregation over windowed rows: in the same window, or in a window of its own."""

@@ -195,17 +195,25 @@ class Binder:
         elif raws:
             raise PlanError("UNION ALL of rows with windows and rows without: give all arms a window, or none")
         else:
-            for p in parts:
-                if p.columns != parts[0].columns:
-                    self.relations[p.name] = p = self._renamed(p, parts[0].columns)
+            parts = [p if p.columns == parts[0].columns else self._renamed(p, parts[0].columns) for p in parts]
+            if len({p.unit for p in parts}) > 1:
+                raise PlanError("UNION ALL of windows over timestamps and windows over integers: they have no common time")
             relation = Merge(name, tuple(p.name for p in parts), parts[0].unit, parts[0].columns)
         self.relations[name] = relation
         return relation
 
     def _renamed(self, relation: Relation, columns: tuple[str, ...]) -> Relation:
-        assert isinstance(relation, (Aggregate, Derive))
-        outputs = tuple((new, e) for new, (_, e) in zip(columns, relation.outputs, strict=True))
-        return type(relation)(**{**relation.__dict__, "outputs": outputs})
+        """An arm of a union under the names of the first one."""
+        outputs = tuple((new, exp.column(old)) for new, old in zip(columns, relation.columns, strict=True))
+        if any((new in WINDOW_COLUMNS or old.name in WINDOW_COLUMNS) and new != old.name for new, old in outputs):
+            raise self._fail(
+                None,
+                f"the arms of UNION ALL have their window columns in different places: ({', '.join(columns)}) and "
+                f"({', '.join(relation.columns)}); list the same columns in the same order",
+            )
+        renamed = Derive(self._name_part(), relation.name, relation.unit, outputs, None)
+        self.relations[renamed.name] = renamed
+        return renamed
 
     def _source(self, select: exp.Select) -> tuple[Relation, exp.Expression]:
         source = select.args.get("from_") or select.args.get("from")
