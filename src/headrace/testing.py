@@ -147,7 +147,7 @@ class LocalRun:
             f"NULL AS {s}_{c}" for s in self.graph.streams if s != name for c, _ in self.frame.columns[s]
         ]
         index = list(self.graph.streams).index(name)
-        select = ", ".join([f"{index}::INT AS _s", f"{tick} AS _t", f"{{{row}}} AS _row", *mine, *others])
+        select = ", ".join([f"{index}::INT AS _s", f"{tick} AS _t", f"to_json({{{row}}}) AS _row", *mine, *others])
         out = []
         for part in range(self.tasks):
             where = f"(_n - 1) * {self.tasks} // {len(rows)} = {part}"

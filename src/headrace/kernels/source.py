@@ -1,7 +1,7 @@
 """The source stage: one pass over a partition's rows for the whole query set.
 
 In: a source partition as Arrow batches, with `_t` (ticks of the progressing attribute), `c0…` (the scalar expressions
-the set needs, computed by Spark) and `_row` (the whole row, only where it may be late or unusable). Out: for each node the
+the set needs, computed by Spark) and `_row` (the whole row as JSON, only where it may be late or unusable). Out: for each node the
 partial rows per (pane, keys), by slot; and PROGRESS to every slot, so that progress travels with the data, as
 punctuation does (document 003 §4.1), and one Spark job is enough for a batch.
 
@@ -11,6 +11,7 @@ reason. A row behind the low-watermark counts in every window still open; if it 
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -131,7 +132,7 @@ def _usable(
         seen.late += reasons.count("late")
         seen.rejected += len(reasons) - reasons.count("late")
         if kept.num_rows:
-            seen.files.append(_write_late(batch, program, spec.name, kept))
+            seen.files.append(_write_late(con, batch, program, spec.name, kept))
         if len(reasons) > reasons.count("late"):
             valid = table.column("_t").is_valid()
             if limit is not None:
@@ -171,10 +172,47 @@ def _missed_sql(window: WindowSpec, low_watermark: int) -> str:
     return f"({end} <= {low_watermark} AND {holds})"
 
 
-def _write_late(batch: Batch, program: Program, stream: str, kept: pa.Table) -> dict[str, object]:
-    rows = pa.Table.from_batches([pa.RecordBatch.from_struct_array(c) for c in kept.column("_row").chunks])
-    rows = rows.append_column("_reason", kept.column("_reason"))
+def _write_late(
+    con: duckdb.DuckDBPyConnection, batch: Batch, program: Program, stream: str, kept: pa.Table
+) -> dict[str, object]:
+    schema = pa.ipc.read_schema(pa.py_buffer(program.late_schemas[stream]))
+    con.register("kept", kept)
+    shape = json.dumps({f.name: json_type(f.type) for f in schema if f.name != "_reason"}).replace("'", "''")
+    columns = ", ".join(_late_column(f) for f in schema if f.name != "_reason")
+    parsed = f"SELECT json_transform(_row, '{shape}') AS r, _reason FROM kept"
+    rows = arrow(con, f"SELECT {columns}, _reason FROM ({parsed})")
+    con.unregister("kept")
     return write_parquet(batch, f"late/{stream}", rows, program.late_schemas[stream])
+
+
+def _late_column(field: pa.Field) -> str:
+    value = f'r."{field.name}"'
+    return f'{f"from_base64({value})" if pa.types.is_binary(field.type) else value} AS "{field.name}"'
+
+
+def json_type(type_: pa.DataType) -> object:
+    """How DuckDB's json_transform is told an Arrow type; bytes come as base64 text."""
+    if pa.types.is_list(type_):
+        return [json_type(type_.value_type)]
+    if pa.types.is_struct(type_):
+        return {f.name: json_type(f.type) for f in type_}
+    if pa.types.is_timestamp(type_):
+        return "TIMESTAMPTZ" if type_.tz else "TIMESTAMP"
+    if pa.types.is_decimal(type_):
+        return f"DECIMAL({type_.precision},{type_.scale})"
+    return _JSON_TYPES.get(str(type_), "VARCHAR")
+
+
+_JSON_TYPES = {
+    "bool": "BOOLEAN",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date32[day]": "DATE",
+}
 
 
 def _write_raw(

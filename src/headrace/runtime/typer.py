@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import MapType, StructType
 
 from headrace.errors import SqlError
 from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
@@ -49,7 +49,10 @@ class SparkTyper:
         return _arrow(self.schema(relation))
 
     def late_schema(self, stream: str) -> bytes:
-        return _arrow(StructType([*self.schema(stream).fields]).add("_reason", "string"))
+        late = StructType()
+        for f in self.schema(stream):  # late rows travel as JSON, where a map is a text
+            late = late.add(f.name, "string" if isinstance(f.dataType, MapType) else f.dataType)
+        return _arrow(late.add("_reason", "string"))
 
     def schema(self, name: str) -> StructType:
         if name not in self._schemas:
