@@ -55,6 +55,8 @@ class Reported(click.Command):
         except BrokenPipeError:  # nobody reads any more, so there must be no flush at exit either
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except KeyboardInterrupt:
+            ctx.exit(130)
         except InternalError as error:
             _fail(ctx, error, str(error), 1)
         except HeadraceError as error:
@@ -201,18 +203,20 @@ def run(
     session.sql(text, base=file.parent)
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)
-    with view:
-        _start_spark(session, ctx.meta["spark_log"])
-        running = session.start(
-            available_now=available_now, trigger=trigger, flush=flush, sinks=list(sinks), on_batch=on_batch
+    options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush}
+    with view, watch.Stops() as stops:
+        watch.see_through(
+            lambda: _start_spark(session, ctx.meta["spark_log"]),
+            lambda: session.start(sinks=list(sinks), on_batch=on_batch, **options),
+            stops,
+            say,
         )
-        stopped_by = watch.wait(running, say)
     ctx.meta["spark_log"].unlink()
     if page is not None:
         watch.write_page(page, str(file), session.explain(format="json"), list(reports), queries, checkpoint)
         click.echo(f"{page.resolve()}", err=True)
-    if stopped_by and available_now:
-        ctx.exit(128 + stopped_by)
+    if stops.signal and available_now:
+        ctx.exit(128 + stops.signal)
 
 
 def _start_spark(session: Any, log: Path) -> None:

@@ -7,6 +7,7 @@ share, by rows, of the segments it has rows in.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from headrace.report.model import StreamReport
 from headrace.state import Manifest, ManifestLog, pid_sizes
 
 _SHOWN = 10
+_WORDS = ("stream", "query", "node", "panes of")  # columns of words; the others are numbers
 
 
 def summarize(log: ManifestLog) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def summarize(log: ManifestLog) -> dict[str, Any]:
         "engine": last.engine,
         "streams": _streams(log, last),
         "queries": _queries(log, last),
-        "nodes": _nodes(last),
+        "nodes": _nodes(last, _labels(log)),
         "slots": [{"slot": slot, **sizes} for slot, sizes in sorted(slots.items())],
         "mini_partitions": pids,
     }
@@ -102,7 +104,15 @@ def _queries(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
     return found
 
 
-def _nodes(last: Manifest) -> list[dict[str, Any]]:
+def _labels(log: ManifestLog) -> dict[str, str]:
+    """What the nodes are, in words, from the drawing in the plan file; nothing if there is none."""
+    if not log.store.exists("plan.json"):
+        return {}
+    drawn = json.loads(log.store.read("plan.json")).get("graph", {}).get("nodes", ())
+    return {node["id"].removeprefix("n:"): node["label"] for node in drawn}
+
+
+def _nodes(last: Manifest, labels: dict[str, str]) -> list[dict[str, Any]]:
     nodes: dict[str, dict[str, Any]] = {}
     held: dict[str, set[int]] = defaultdict(set)
     for segment in last.segments:
@@ -113,6 +123,7 @@ def _nodes(last: Manifest) -> list[dict[str, Any]]:
         held[segment.node].update(segment.pids)
     for name, node in nodes.items():
         node["mini_partitions"] = len(held[name])
+        node["label"] = labels.get(name, "")
     return list(nodes.values())
 
 
@@ -145,8 +156,8 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
         ("  committed ", "dim"), summary["committed_at"],
     )  # fmt: skip
     streams = (
-        (one["stream"], f"{one['rows']:,}", text.ticks(one["max"], one["unit"]),
-         text.ticks(one["low_watermark"], one["unit"]), text.lag(one["lag"], one["unit"]),
+        (one["stream"], f"{one['rows']:,}", text.ticks(one["max"], one["unit"]).split(".")[0],
+         text.ticks(one["low_watermark"], one["unit"]).split(".")[0], text.lag(one["lag"], one["unit"]),
          f"{one['late']:,}", f"{one['rejected']:,}")
         for one in summary["streams"]
     )  # fmt: skip
@@ -160,6 +171,7 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
             f"{n['rows']:,}",
             text.size(n["bytes"]),
             f"{n['mini_partitions']:,}",
+            n["label"],
         )
         for n in summary["nodes"]
     )
@@ -183,7 +195,7 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
         head,
         _table("streams", ("stream", "rows", "max", "low-watermark", "lag", "late", "rejected"), streams),
         _table("results", ("query", "rows", "files", "size"), queries),
-        _table("state by node", ("node", "segments", "rows", "size", "mini-partitions"), nodes),
+        _table("state by node", ("node", "segments", "rows", "size", "mini-partitions", "panes of"), nodes),
         _table("state by slot", ("slot", "mini-partitions", "rows", "size"), slots),
         _table("largest mini-partitions", ("node", "pid", "slot", "rows", "size", "segments"), rows),
     ]
@@ -201,8 +213,10 @@ def _table(title: str, names: Iterable[str], rows: Iterable[tuple[str, ...]]) ->
         pad_edge=False,
         padding=(0, 2, 0, 0),
     )
-    for i, name in enumerate(names):
-        table.add_column(name, justify="left" if i == 0 else "right", header_style="dim", overflow="fold")
+    for name in names:
+        table.add_column(
+            name, justify="left" if name in _WORDS else "right", header_style="dim", overflow="fold"
+        )
     for row in rows:
         table.add_row(*(Text(text.one_line(cell)) for cell in row))
     return table

@@ -49,7 +49,7 @@ def view(title: str) -> View:
 
 @contextmanager
 def kept_quiet(log: Path) -> Iterator[None]:
-    """Within it, a process that is started writes its errors to `log`: Java's chatter would tear the view."""
+    """Within it, a process that is started writes its errors to `log`: Java would tear the view apart."""
     sys.stderr.flush()
     with log.open("wb") as file:
         terminal = os.dup(2)
@@ -61,56 +61,69 @@ def kept_quiet(log: Path) -> Iterator[None]:
             os.close(terminal)
 
 
-def wait(running: Running, say: Callable[[str], None]) -> int | None:
-    """Wait for the end of the run; the number of the signal that ended it, if one did.
+class Stops:
+    """While entered, Ctrl-C and SIGTERM ask for a stop; the second of them ends the process at once."""
 
-    Another thread does the waiting, since a thread inside the JVM bridge hears no signal. Spark's own
-    handler of SIGINT would cancel the batch, so ours replaces it meanwhile. A second signal ends the
-    process at once.
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self.news = threading.Event()  # a signal, or the end of the run
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Stops:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _on_signal(self, number: int, _: object) -> None:
+        if self.signal is not None:
+            os._exit(128 + number)
+        self.signal = number
+        self.news.set()
+
+
+def see_through(
+    prepare: Callable[[], None], start: Callable[[], Running], stops: Stops, say: Callable[[str], None]
+) -> None:
+    """Prepare, start and wait for the end of a run, or stop it when that is asked for.
+
+    All of it happens in another thread: one inside the JVM bridge hears no signal, and Spark, started in the
+    main thread, would install a handler of its own that cancels the batch at hand.
     """
     failures: list[BaseException] = []
-    stops: list[int] = []
-    news, ended = threading.Event(), threading.Event()
+    runs: list[Running] = []
+    prepared, started, ended = threading.Event(), threading.Event(), threading.Event()
 
     def follow() -> None:
         try:
-            running.wait()
+            prepare()
+            prepared.set()
+            runs.append(start())
+            started.set()
+            runs[0].wait()
         except BaseException as error:
             failures.append(error)
         finally:
-            ended.set()
-            news.set()
+            for event in (started, ended, stops.news):
+                event.set()
 
-    def on_signal(number: int, _: object) -> None:
-        if stops:
-            os._exit(128 + number)
-        stops.append(number)
-        news.set()
-
-    with _handled(on_signal):
-        threading.Thread(target=follow, name="headrace-wait", daemon=True).start()
-        news.wait()
-        if stops and not ended.is_set():
-            say("stopping")
+    threading.Thread(target=follow, name="headrace-run", daemon=True).start()
+    stops.news.wait()
+    if not ended.is_set():
+        say("stopping")
+        if not prepared.is_set():
+            raise KeyboardInterrupt  # nothing has been started that would have to be ended
+        started.wait()
+        for running in runs:
             running.stop()
-            ended.wait()
-            say("stopped")
+        ended.wait()
+        say("stopped")
     if failures:
         raise failures[0]
-    return stops[0] if stops else None
-
-
-@contextmanager
-def _handled(handler: Callable[[int, object], None]) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, previous in before.items():
-            signal.signal(number, previous)
 
 
 def write_page(
