@@ -20,7 +20,7 @@ Kind = Literal["line", "area", "bar"]
 
 COLOURS = 8
 _W, _H = 480.0, 190.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 10.0, 10.0, 26.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 10.0, 10.0, 26.0
 
 
 @dataclass(frozen=True)
