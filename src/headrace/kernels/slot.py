@@ -202,7 +202,7 @@ class Slot:
             if isinstance(step, Close):
                 self._close(step, low, high)
             elif isinstance(step, Gather):
-                self._gather(step)
+                self._gather(step, low, high)
             elif step.source in self.empty:
                 if isinstance(step, Compute):
                     self.empty.add(step.view)
@@ -221,12 +221,15 @@ class Slot:
             self.empty.add(step.view)
             return
         covering = cover(self._panes(node), windows)
-        panes, wins = f"pm_{step.view}", f"wm_{step.view}"
+        panes = f"pm_{step.view}"
         self._register(panes, covering.panes)
-        self._register(wins, covering.windows)
-        self._define(step.view, close_sql(node, rows, panes, wins, covering.shared), step.stored)
+        tables, sql = close_sql(node, rows, panes, step.view, covering)
+        for name, table in tables:
+            self._define(name, table, True)
+        self._define(step.view, sql, step.stored)
 
-    def _gather(self, step: Gather) -> None:
+    def _gather(self, step: Gather, low: int, high: int) -> None:
+        """Rows of the windows of this round; those of other rounds are there too, or will be."""
         node = self.nodes[step.node]
         rows = self._rows(node)
         if rows is None:
@@ -234,6 +237,7 @@ class Slot:
             return
         keys, _ = columns(node)
         listed = ", ".join([*keys, *merge_list(node), "_ws", "_we"])
+        rows += f" WHERE _we > {low} AND _we <= {high}"
         self._define(step.view, f"SELECT {listed} FROM {rows}" + group_by([*keys, "_ws", "_we"]), step.stored)
 
     def _define(self, view: str, sql: str, stored: bool) -> None:
