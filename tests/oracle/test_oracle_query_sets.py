@@ -29,9 +29,11 @@ def actions_of(rng: random.Random, case: Case, batches: int, rows: int = 60) -> 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_query_sets(name: str, tmp_path: Path) -> None:
-    """Results and late rows after every batch."""
+def test_query_sets(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results and late rows after every batch, in small rounds and with compaction after every third batch."""
     rng = random.Random(name)
+    monkeypatch.setattr("headrace.kernels.slot.ROUND_ROWS", 10)
+    monkeypatch.setattr("headrace.kernels.compact.FAN_IN", 3)
     check(CASES[name], actions_of(rng, CASES[name], 5), tmp_path, slots=rng.randint(1, 3))
 
 
