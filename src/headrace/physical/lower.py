@@ -14,6 +14,7 @@ its share of a node that others use (`retired`), so a query set can change on a 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -37,6 +38,8 @@ from headrace.kernels.spec import (
 from headrace.kernels.sql import pane_sql
 from headrace.logical.plan import Aggregate, Branch, Derive, Graph, Merge, Output, Raw
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.optimizer.share_panes import PaneGroup, share_panes
+from headrace.partitioning.common_keys import common_keys, key_outputs
 from headrace.physical.aggregates import Decomposed, decompose, fill
 from headrace.physical.duck import duck_sql, spark_sql
 from headrace.physical.duck_typer import duck_type
@@ -72,28 +75,6 @@ class Frame:
             self._known[key] = f"c{len(mine)}"
             mine.append((self._known[key], expression))
         return self._known[key]
-
-
-@dataclass
-class _Group:
-    """A node in the making: aggregations over raw input that share their panes."""
-
-    signature: tuple[object, ...]
-    generation: int
-    members: list[Aggregate] = field(default_factory=list)
-
-    @property
-    def specs(self) -> list[WindowSpec]:
-        return [m.window for m in self.members if m.window is not None]
-
-    def accepts(self, window: WindowSpec, generation: int) -> bool:
-        if self.generation != generation:
-            return False
-        mine = self.specs
-        if any(s.range is None for s in [*mine, window]):
-            return window in mine
-        width, _ = shared_pane([*mine, window])
-        return width >= min(s.pane for s in [*mine, window])
 
 
 @dataclass(frozen=True)
@@ -163,27 +144,21 @@ class _Lowering:
         return self._program(time_zone), self.frame
 
     # -- nodes over streams ----------------------------------------------------------------------------------------
-    def _groups(self) -> list[_Group]:
-        groups: list[_Group] = []
+    def _groups(self) -> list[PaneGroup]:
+        over_streams = []
         for name in self.live:
             relation = self.graph.relations[name]
-            if not isinstance(relation, Aggregate) or relation.window is None:
-                continue
-            source = self.graph.relations[relation.input]
-            if not isinstance(source, Raw):
-                continue
-            signature = tuple(
-                (b.stream, spark_sql(b.where) if b.where is not None else None, *self._keys(relation, source, b))
-                for b in source.branches
-            )
-            generation = self._generation(name)
-            for group in groups:
-                if group.signature == signature and group.accepts(relation.window, generation):
-                    group.members.append(relation)
-                    break
-            else:
-                groups.append(_Group(signature, generation, [relation]))
-        return groups
+            if isinstance(relation, Aggregate) and isinstance(self.graph.relations[relation.input], Raw):
+                over_streams.append(relation)
+        return share_panes(over_streams, self._signature, lambda a: self._generation(a.name))
+
+    def _signature(self, relation: Aggregate) -> tuple[object, ...]:
+        source = self.graph.relations[relation.input]
+        assert isinstance(source, Raw)
+        return tuple(
+            (b.stream, spark_sql(b.where) if b.where is not None else None, *self._keys(relation, source, b))
+            for b in source.branches
+        )
 
     def _generation(self, name: str) -> int:
         return self.generations.get(name.split("$")[0], 0)
@@ -206,7 +181,7 @@ class _Lowering:
 
         return spark_sql(expression.copy().transform(visit))
 
-    def _source_node(self, group: _Group) -> tuple[Node, dict[str, list[Decomposed]]]:
+    def _source_node(self, group: PaneGroup) -> tuple[Node, dict[str, list[Decomposed]]]:
         first = group.members[0]
         source = self.graph.relations[first.input]
         assert isinstance(source, Raw)
@@ -245,7 +220,7 @@ class _Lowering:
         outlets = [m for m in group.members if m.name in self.used]
         node = self._node(
             label=f"{source.name} by {', '.join(k.sql(dialect='spark') for k in first.keys) or 'all'}",
-            identity=(group.signature, tuple(map(tuple, subs)), self._expressions(feeds)),
+            identity=(group.signature, [self._spelled(f) for f in feeds]),
             level=0,
             streams=self.graph.streams_of(source.name),
             keys=len(first.keys),
@@ -257,9 +232,10 @@ class _Lowering:
         )
         return node, decomposed
 
-    def _expressions(self, feeds: list[Feed]) -> object:
-        """The Spark text behind each frame column a node reads, so that its name says what it stores."""
-        return tuple(tuple(self.frame.columns[f.stream]) for f in feeds)
+    def _spelled(self, feed: Feed) -> list[str]:
+        """A feed's partials with the Spark text of each column they read: what the node stores, in words."""
+        texts = dict(self.frame.columns[feed.stream])
+        return [re.sub(r"\bc\d+\b", lambda m: texts[m[0]], sub) for sub in feed.subs]
 
     def _node(
         self,
@@ -282,35 +258,9 @@ class _Lowering:
         return node
 
     def _partition(self, members: Sequence[Aggregate]) -> tuple[int, ...]:
-        """The keys shared with aggregations downstream; all keys if there are none (document 000 §3.3, by columns)."""
-        chosen = list(range(len(members[0].keys)))
-        for member in members:
-            for consumer_keys in self._consumers(member.name, dict(_key_outputs(member))):
-                common = [k for k in chosen if k in consumer_keys]
-                if common:
-                    chosen = common
-        return tuple(chosen)
-
-    def _consumers(self, name: str, carried: Mapping[str, int]) -> list[set[int]]:
-        """For each aggregation that reads `name`, the key numbers it groups by; `carried` maps columns to them."""
-        found: list[set[int]] = []
-        for other in self.live:
-            relation = self.graph.relations[other]
-            if isinstance(relation, Derive) and relation.input == name:
-                inner = {
-                    n: carried[e.name] for n, e in relation.outputs if isinstance(e, exp.Column) and e.name in carried
-                }
-                found += self._consumers(other, inner)
-            elif isinstance(relation, Merge) and name in relation.inputs:
-                found += self._consumers(other, carried)
-            elif isinstance(relation, Aggregate) and relation.input == name:
-                keys = {
-                    i: carried[k.name] for i, k in enumerate(relation.keys) if isinstance(k, exp.Column) and k.name in carried
-                }
-                found.append(set(keys.values()))
-                inner = {n: keys[i] for n, i in _key_outputs(relation) if i in keys}
-                found += self._consumers(other, inner)
-        return found
+        """The keys shared with readers that are no younger: a later query must not move state that exists."""
+        born = self._generation(members[0].name)
+        return common_keys(self.graph, members, [n for n in self.live if self._generation(n) <= born])
 
     # -- windowed relations ----------------------------------------------------------------------------------------
     def _close(self, relation: Aggregate, node: Node, decomposed: list[Decomposed]) -> None:
@@ -329,7 +279,7 @@ class _Lowering:
         inner += [f"{d.final} AS a{i}" for i, d in enumerate(decomposed)]
         source = f"(SELECT {', '.join([*inner, '_ws', '_we'])}, {_times(relation.unit)} FROM {view})"
         sql = self._select(source, relation.outputs, relation.having)
-        by_key = {i: n for n, i in _key_outputs(relation)}
+        by_key = {i: n for n, i in key_outputs(relation)}
         partition = tuple(by_key[k] for k in node.partition) if all(k in by_key for k in node.partition) else None
         self._relation(relation.name, sql, view, node.level, partition)
 
@@ -515,15 +465,6 @@ def _slot_of(subs: list[list[str]], merges: list[str], filled: list[str], merge:
         column.append(sub)
     merges.append(merge.replace("{p}", f"p{len(merges)}"))
     return len(merges) - 1
-
-
-def _key_outputs(relation: Aggregate) -> list[tuple[str, int]]:
-    """(output, key number) for outputs that are a key as it is."""
-    return [
-        (n, int(e.name[1:]))
-        for n, e in relation.outputs
-        if isinstance(e, exp.Column) and e.name[:1] == "k" and e.name[1:].isdigit()
-    ]
 
 
 def _leaves(graph: Graph, name: str) -> list[str]:
