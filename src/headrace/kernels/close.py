@@ -1,14 +1,16 @@
 """Closing windows: from pane rows to one merged row per group and window.
 
-The windows that close together overlap, and two facts make that cheap (document 003 §6.2.2 merges panes window by window):
+The windows that close together overlap, and two facts make that cheap (document 003 §6.2.2 merges panes
+window by window):
 
-* Panes that lie in exactly the same windows form a *block*. A block of several panes is merged once, before it meets its
-  windows: of twelve windows of sixty panes, 49 panes are in all twelve. Panes and windows in order give blocks in order, and
-  a window is a run of blocks.
-* Where a block is in several windows, its rows need not be copied into each of them. One pass groups rows by key alone and
-  computes an aggregate *per window* with FILTER, a few windows at a time; the hash table then has one entry per group instead
-  of one per group and window. The copies are only made of the results. This needs aggregates that take a FILTER as they
-  are (sums, extremes, bits, booleans); others, and windows that hardly overlap, are joined to their windows.
+* Panes that lie in exactly the same windows form a *block*. A block of several panes is merged once, before
+  it meets its windows: of twelve windows of sixty panes, 49 panes are in all twelve. Panes and windows in
+  order give blocks in order, and a window is a run of blocks.
+* Where a block is in several windows, its rows need not be copied into each of them. One pass groups rows
+  by key alone and computes an aggregate *per window* with FILTER, a few windows at a time; the hash table
+  then has one entry per group instead of one per group and window. The copies are only made of the results.
+  This needs aggregates that take a FILTER as they are (sums, extremes, bits, booleans); others, and windows
+  that hardly overlap, are joined to their windows.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ def cover(panes: Sequence[int], windows: Sequence[Window]) -> Cover:
     )
 
 
-def close_sql(node: Node, rows: str, pane_map: str, name: str, covering: Cover) -> tuple[list[tuple[str, str]], str]:
+def close_sql(
+    node: Node, rows: str, pane_map: str, name: str, covering: Cover
+) -> tuple[list[tuple[str, str]], str]:
     """Tables to make first, and the SELECT of (k…, p…, _ws, _we), from relation `rows` and the pane map."""
     keys, partials = columns(node)
     blocks = f"{rows} JOIN {pane_map} USING (pane)"
@@ -91,7 +95,9 @@ def close_sql(node: Node, rows: str, pane_map: str, name: str, covering: Cover) 
         if all(first == last for first, last, _ in covering.runs):
             joined = f"{source} JOIN (VALUES {values}) AS w(_lo, _hi, _ws, _we) ON block = _lo"
         merged = ", ".join([*keys, *merge_list(node)])
-        return tables, f"SELECT {merged}, _ws::BIGINT AS _ws, _we::BIGINT AS _we FROM {joined}" + group_by([*keys, "_ws", "_we"])
+        return tables, f"SELECT {merged}, _ws::BIGINT AS _ws, _we::BIGINT AS _we FROM {joined}" + group_by(
+            [*keys, "_ws", "_we"]
+        )
     if not covering.large:
         tables.append((f"b_{name}", f"SELECT {listed} FROM {blocks}"))
     return tables, _filtered(node, name, covering, [m for m in filters if m is not None], tables)
@@ -113,7 +119,9 @@ def _filtered(
             for i, merge in enumerate(merges):
                 aggregates.append(f"{merge[1]}({merge[2]}) {where}{merge[3] or ''} AS p{i}_{j}")
                 parts.append(f"p{i}_{j} AS p{i}")
-            listed = ", ".join([*keys, *parts, f"{window.start}::BIGINT AS _ws", f"{window.end}::BIGINT AS _we"])
+            listed = ", ".join(
+                [*keys, *parts, f"{window.start}::BIGINT AS _ws", f"{window.end}::BIGINT AS _we"]
+            )
             selects.append(f"SELECT {listed} FROM {table} WHERE n_{j} > 0")
         low, high = min(c[0] for c in chunk), max(c[1] for c in chunk)
         sql = f"SELECT {', '.join([*keys, *aggregates])} FROM b_{name} WHERE block BETWEEN {low} AND {high}"

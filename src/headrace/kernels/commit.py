@@ -1,8 +1,8 @@
 """From one manifest to the next: what a batch is told, and what its tasks' messages become.
 
-Pure bookkeeping, the same for Spark and for the in-process runner of `headrace.testing`: `batch_after` makes the
-orders for the next batch from the last committed manifest, `manifest_of` turns the META messages of its tasks into the next
-manifest. Neither touches a file.
+Pure bookkeeping, the same for Spark and for the in-process runner of `headrace.testing`: `batch_after`
+makes the orders for the next batch from the last committed manifest, `manifest_of` turns the META messages
+of its tasks into the next manifest. Neither touches a file.
 """
 
 from __future__ import annotations
@@ -64,13 +64,18 @@ def manifest_of(
 ) -> Manifest:
     """The manifest that follows when the tasks of `batch` have sent `metas`."""
     metas = list(metas)
-    streams = {n: s for n, s in manifest.streams.items()}
+    streams = dict(manifest.streams.items())
     for spec in program.streams:
         before = streams.get(spec.name, StreamState())
         told = {tuple(m["progress"][spec.name]) for m in metas if m["level"] == 0}
         assert len(told) <= 1, f"slots disagree on the progress of {spec.name}: {told}"
         max_seen, low_watermark = next(iter(told)) if told else (before.max_seen, before.low_watermark)
-        notes = [n["streams"][spec.name] for m in metas for n in m["notes"] if "rows" in n["streams"].get(spec.name, ())]
+        notes = [
+            n["streams"][spec.name]
+            for m in metas
+            for n in m["notes"]
+            if "rows" in n["streams"].get(spec.name, ())
+        ]
         streams[spec.name] = StreamState(
             max_seen,
             low_watermark,

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from headrace.logical.user_aggregate import UserAggregate
 
@@ -15,7 +16,9 @@ _registered: set[int] = set()
 
 
 def connect(time_zone: str = "UTC", user: tuple[UserAggregate, ...] = ()) -> duckdb.DuckDBPyConnection:
-    """The connection of this process, set up as Spark behaves: no error on division by zero, Spark's time zone."""
+    """The connection of this process, set up as Spark behaves: no error on division by zero, Spark's time
+    zone.
+    """
     global _connection
     if _connection is None:
         _connection = duckdb.connect(config={"threads": "1"})
@@ -54,8 +57,8 @@ def _register(con: duckdb.DuckDBPyConnection, aggregate: UserAggregate) -> None:
             _vectorized(function),
             [con.sqltype(argument)],
             con.sqltype(returns),
-            type="arrow",  # type: ignore[arg-type]
-            null_handling="special",  # type: ignore[arg-type]
+            type=PythonUDFType.ARROW,
+            null_handling=FunctionNullHandling.SPECIAL,
         )
 
 

@@ -1,12 +1,14 @@
 """The stateful stage: one slot, one level, one batch.
 
-A function of (state, delta, progress) to (state, output, progress): partial rows that arrived are merged with the
-segments of the slot's mini-partitions, windows that progress completes are closed, the queries downstream are computed
-in SQL, results are written, and what open windows still need becomes a new segment. Files are written under names of this
-attempt alone and only *named* in the META message; they exist for the world when the driver's manifest names them (DESIGN §5).
+A function of (state, delta, progress) to (state, output, progress): partial rows that arrived are merged
+with the segments of the slot's mini-partitions, windows that progress completes are closed, the queries
+downstream are computed in SQL, results are written, and what open windows still need becomes a new segment.
+Files are written under names of this attempt alone and only *named* in the META message; they exist for the
+world when the driver's manifest names them (DESIGN §5).
 
-Progress is applied in *rounds*: when very many windows close at once (a flush, a long lull), each round closes as many as
-fit in memory. A round is a whole pass over the steps, so chained queries see complete windows in every round.
+Progress is applied in *rounds*: when very many windows close at once (a flush, a long lull), each round
+closes as many as fit in memory. A round is a whole pass over the steps, so chained queries see complete
+windows in every round.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from headrace.kernels import codec
 from headrace.kernels.close import close_sql, cover
 from headrace.kernels.compact import choose
 from headrace.kernels.duck import arrow, connect
-from headrace.kernels.sql import columns, group_by, merge_list, pane_sql, pid_sql
 from headrace.kernels.spec import Batch, Close, Compute, Emit, Gather, Node, Program, Progress, Send
+from headrace.kernels.sql import columns, group_by, merge_list, pane_sql, pid_sql
 from headrace.progress import advance, meld
 from headrace.state import SegmentMeta, pids_of, read_segment, write_segment
 from headrace.windows import closing, first_end, needed_from
@@ -33,7 +35,9 @@ FLOOR, CEILING = -(1 << 62), 1 << 62
 ROUND_ROWS = 8_000_000  # pane rows joined to windows in one round, at most (unless one window needs more)
 
 
-def run_slot(program: Program, batch: Batch, level: int, received: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_slot(
+    program: Program, batch: Batch, level: int, received: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """The stateful stage over what one slot received."""
     deltas: dict[str, list[pa.Table]] = {}
     notes: list[dict[str, Any]] = []
@@ -44,7 +48,9 @@ def run_slot(program: Program, batch: Batch, level: int, received: Iterable[pa.R
             yield codec.row(0, codec.META, payload)
         elif node == codec.PROGRESS:
             notes.append(codec.read_message(payload))
-        elif program.node(node).level > level:  # a union of rows from several levels is read above all of them
+        elif (
+            program.node(node).level > level
+        ):  # a union of rows from several levels is read above all of them
             yield codec.row(at, node, payload)
         else:
             deltas.setdefault(node, []).append(codec.read_table(payload))
@@ -64,19 +70,27 @@ def merged_progress(program: Program, batch: Batch, notes: list[dict[str, Any]])
         largest = max((s for s in [before.max_seen, *seen] if s is not None), default=None)
         bound = None if largest is None else largest - spec.slack
         forced = [n["low_watermark"][spec.name] for n in notes if "low_watermark" in n]
-        after[spec.name] = Progress(largest, advance(advance(before.low_watermark, bound), forced[0] if forced else None))
+        after[spec.name] = Progress(
+            largest, advance(advance(before.low_watermark, bound), forced[0] if forced else None)
+        )
     return after
 
 
 class Slot:
     def __init__(
-        self, program: Program, batch: Batch, level: int, slot: int, after: dict[str, Progress], deltas: dict[str, list[pa.Table]]
+        self,
+        program: Program,
+        batch: Batch,
+        level: int,
+        slot: int,
+        after: dict[str, Progress],
+        deltas: dict[str, list[pa.Table]],
     ) -> None:
         self.program, self.batch, self.level, self.slot, self.after = program, batch, level, slot, after
         self.con = connect(program.time_zone, program.user)
         self.nodes = {n.name: n for n in program.nodes if n.level == level}
         self.pids = pids_of(batch.route, slot)
-        self.deltas = {n: [t for t in deltas.get(n, [])] for n in self.nodes}
+        self.deltas = {n: list(deltas.get(n, [])) for n in self.nodes}
         self.state: dict[str, list[pa.Table]] = {}
         self.live: dict[str, list[SegmentMeta]] = {n: [] for n in self.nodes}
         self.panes: dict[str, list[int]] = {}
@@ -91,7 +105,7 @@ class Slot:
         self.state_rows = 0
         self.timings: dict[str, float] = {}
 
-    # -- progress of a node ----------------------------------------------------------------------------------------
+    # -- progress of a node --------------------
     def before_of(self, node: Node) -> int:
         bound = meld([self.batch.progress[s].low_watermark for s in node.streams])
         return FLOOR if bound is None else bound
@@ -100,7 +114,7 @@ class Slot:
         bound = meld([self.after[s].low_watermark for s in node.streams])
         return FLOOR if bound is None else bound
 
-    # -- the run ---------------------------------------------------------------------------------------------------
+    # -- the run --------------------
     def run(self) -> Iterator[pa.RecordBatch]:
         started = time.perf_counter()
         for meta in self.batch.segments:
@@ -123,7 +137,9 @@ class Slot:
                     yield codec.message(slot, codec.PROGRESS, note)
             for node in self.nodes.values():
                 self._keep(node)
-            self.timings["keep"] = time.perf_counter() - started - self.timings["close"] - self.timings["load"]
+            self.timings["keep"] = (
+                time.perf_counter() - started - self.timings["close"] - self.timings["load"]
+            )
         finally:
             self._clean()
         self.timings["slot"] = time.perf_counter() - started
@@ -132,7 +148,11 @@ class Slot:
         for node in self.nodes.values():
             if node.width:
                 before = self.before_of(node)
-                needed = min((needed_from(s, before) for s in node.specs), default=FLOOR) if before > FLOOR else FLOOR
+                needed = (
+                    min((needed_from(s, before) for s in node.specs), default=FLOOR)
+                    if before > FLOOR
+                    else FLOOR
+                )
                 self.state[node.name] = [
                     read_segment(self.batch.store, m, self.pids).replace_schema_metadata(None)
                     for m in self.live[node.name]
@@ -172,7 +192,9 @@ class Slot:
                     continue
                 counts = dict(self.con.sql(f"SELECT pane, count(*) FROM {name} GROUP BY 1").fetchall())
                 for window in windows:
-                    ends.append((window.end, sum(c for p, c in counts.items() if window.start <= p < window.end)))
+                    ends.append(
+                        (window.end, sum(c for p, c in counts.items() if window.start <= p < window.end))
+                    )
         rounds: list[tuple[int, int]] = []
         low, weight = FLOOR, 0
         ends.sort()
@@ -277,7 +299,7 @@ class Slot:
         self.writers[step.query][1].write_table(table.cast(schema))
         self.counts[step.query] = self.counts.get(step.query, 0) + table.num_rows
 
-    # -- state after the batch -------------------------------------------------------------------------------------
+    # -- state after the batch --------------------
     def _keep(self, node: Node) -> None:
         """What open windows still need of the delta becomes a segment; full tiers are compacted with it."""
         if not node.width:
@@ -313,16 +335,18 @@ class Slot:
         pane = "pane"
         landmark = next((s for s in node.specs if s.range is None), None)
         if landmark is not None and after > FLOOR:  # what every later window will hold can be one pane
-            base = str(landmark.origin)
-            if landmark.reset is not None:
+            settled = f"pane + {node.width} <= {after}"
+            if landmark.reset is None:
+                settled, base = f"{settled} AND pane >= {landmark.origin}", str(landmark.origin)
+            else:
                 base = pane_sql("pane", landmark.reset, landmark.origin % landmark.reset)
-            pane = f"CASE WHEN pane + {node.width} <= {after} AND pane >= {landmark.origin if landmark.reset is None else FLOOR} THEN {base} ELSE pane END"
+            pane = f"CASE WHEN {settled} THEN {base} ELSE pane END"
         where = f" WHERE pane >= {needed}" if needed > FLOOR else ""
         rows = f"(SELECT * REPLACE ({pane} AS pane) FROM keep{where})" if pane != "pane" else f"keep{where}"
         listed = ", ".join(["pid", "pane", *keys, *merge_list(node)])
         return f"SELECT {listed} FROM {rows}" + group_by(["pid", "pane", *keys]) + " ORDER BY pid"
 
-    # -- ending ----------------------------------------------------------------------------------------------------
+    # -- ending --------------------
     def _drop(self, kinds: tuple[str, ...]) -> None:
         for kind, name in [n for n in reversed(self.names) if n[0] in kinds]:
             if kind == "ARROW":

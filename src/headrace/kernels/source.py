@@ -1,12 +1,14 @@
 """The source stage: one pass over a partition's rows for the whole query set.
 
-In: a source partition as Arrow batches, with `_t` (ticks of the progressing attribute), `c0…` (the scalar expressions
-the set needs, computed by Spark) and `_row` (the whole row as JSON, only where it may be late or unusable). Out: for each node the
-partial rows per (pane, keys), by slot; and PROGRESS to every slot, so that progress travels with the data, as
-punctuation does (document 003 §4.1), and one Spark job is enough for a batch.
+In: a source partition as Arrow batches, with `_t` (ticks of the progressing attribute), `c0…` (the scalar
+expressions the set needs, computed by Spark) and `_row` (the whole row as JSON, only where it may be late
+or unusable). Out: for each node the partial rows per (pane, keys), by slot; and PROGRESS to every slot, so
+that progress travels with the data, as punctuation does (document 003 §4.1), and one Spark job is enough
+for a batch.
 
-A row whose progressing value is null or beyond the horizon is not part of the stream: it goes to the late table with the
-reason. A row behind the low-watermark counts in every window still open; if it has missed one, it is in the late table too.
+A row whose progressing value is null or beyond the horizon is not part of the stream: it goes to the late
+table with the reason. A row behind the low-watermark counts in every window still open; if it has missed
+one, it is in the late table too.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ CHUNK_ROWS = 2_000_000
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the columns of each stream are in the frame: {stream: {c0: frame column}}; `_s` tells streams apart."""
+    """Where the columns of each stream are in the frame: {stream: {c0: frame column}}; `_s` tells streams
+    apart.
+    """
 
     streams: tuple[str, ...]
     columns: dict[str, dict[str, str]]
@@ -49,7 +53,9 @@ class _Seen:
     files: list[dict[str, object]] = field(default_factory=list)
 
 
-def run_source(program: Program, batch: Batch, layout: Layout, frames: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_source(
+    program: Program, batch: Batch, layout: Layout, frames: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """The source stage over one partition."""
     con = connect(program.time_zone, program.user)
     seen = {name: _Seen() for name in layout.streams}
@@ -125,8 +131,13 @@ def _usable(
         reason = "CASE WHEN _t IS NULL THEN 'null'"
         reason += f" WHEN _t > {limit} THEN 'implausible'" if limit is not None else ""
         reason += f" WHEN {late} THEN 'late' END"
-        con.register("flagged", table.select(["_t", row]).rename_columns(["_t", "_row"]).filter(flagged.is_valid()))
-        kept = arrow(con, f"SELECT _row, _reason FROM (SELECT _row, {reason} AS _reason FROM flagged) WHERE _reason IS NOT NULL")
+        con.register(
+            "flagged", table.select(["_t", row]).rename_columns(["_t", "_row"]).filter(flagged.is_valid())
+        )
+        kept = arrow(
+            con,
+            f"SELECT * FROM (SELECT _row, {reason} AS _reason FROM flagged) WHERE _reason IS NOT NULL",
+        )
         con.unregister("flagged")
         reasons = kept.column("_reason").to_pylist()
         seen.late += reasons.count("late")
@@ -216,7 +227,12 @@ _JSON_TYPES = {
 
 
 def _write_raw(
-    con: duckdb.DuckDBPyConnection, batch: Batch, program: Program, query: str, columns: tuple[str, ...], where: str | None
+    con: duckdb.DuckDBPyConnection,
+    batch: Batch,
+    program: Program,
+    query: str,
+    columns: tuple[str, ...],
+    where: str | None,
 ) -> list[dict[str, object]]:
     schema = pa.ipc.read_schema(pa.py_buffer(program.schemas[query]))
     names = ", ".join(f'{c} AS "{f.name}"' for c, f in zip(columns, schema, strict=True))

@@ -1,9 +1,10 @@
 """Which aggregations share one table of panes (document 003 §6.2, across queries).
 
-Aggregations over streams that agree on source, filter and keys can live on the same panes: the gcd of their windows. They share
-only if that is no finer than the finest of them needs by itself, or sharing would cost more than it saves (panes of 1 s for windows
-of 60 s and 7 s). Landmark windows, whose old panes melt into one, share with their like. A later *generation* never joins an
-earlier one's table: its state exists already.
+Aggregations over streams that agree on source, filter and keys can live on the same panes: the gcd of their
+windows. They share only if that is no finer than the finest of them needs by itself, or sharing would cost
+more than it saves (panes of 1 s for windows of 60 s and 7 s). Landmark windows, whose old panes melt into
+one, share with their like. A later *generation* never joins an earlier one's table: its state exists
+already.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The keys a node is partitioned by: those its readers group by too.
 
-A node may be partitioned by any subset of its group-by keys (document 000 §3.3). An aggregation downstream runs in the same slot,
-without an exchange, if the rows it groups are there already: if it groups by every column the node is partitioned by. So the choice
-is the keys common to a node and its readers, reader by reader while something is left; a reader that shares nothing with the rest
-gets an exchange of its own. This looks at columns only; expressions on columns and costs are not weighed.
+A node may be partitioned by any subset of its group-by keys (document 000 §3.3). An aggregation downstream
+runs in the same slot, without an exchange, if the rows it groups are there already: if it groups by every
+column the node is partitioned by. So the choice is the keys common to a node and its readers, reader by
+reader while something is left; a reader that shares nothing with the rest gets an exchange of its own. This
+looks at columns only; expressions on columns and costs are not weighed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from headrace.logical.plan import Aggregate, Derive, Graph, Merge
 
 
 def common_keys(graph: Graph, members: Sequence[Aggregate], readers: Collection[str]) -> tuple[int, ...]:
-    """Key numbers to partition `members` (which share their keys) by; only relations in `readers` are asked."""
+    """Key numbers to partition `members` (which share their keys) by; only `readers` are asked."""
     chosen = list(range(len(members[0].keys)))
     for member in members:
         for grouped in _groupings(graph, member.name, dict(key_outputs(member)), readers):
@@ -35,19 +36,27 @@ def key_outputs(relation: Aggregate) -> list[tuple[str, int]]:
     ]
 
 
-def _groupings(graph: Graph, name: str, carried: Mapping[str, int], readers: Collection[str]) -> list[set[int]]:
-    """For each aggregation that reads `name`, the key numbers it groups by; `carried` maps columns to them."""
+def _groupings(
+    graph: Graph, name: str, carried: Mapping[str, int], readers: Collection[str]
+) -> list[set[int]]:
+    """For each aggregation that reads `name`, the keys it groups by; `carried` maps columns to keys."""
     found: list[set[int]] = []
     for other in readers:
         relation = graph.relations[other]
         if isinstance(relation, Derive) and relation.input == name:
-            inner = {n: carried[e.name] for n, e in relation.outputs if isinstance(e, exp.Column) and e.name in carried}
+            inner = {
+                n: carried[e.name]
+                for n, e in relation.outputs
+                if isinstance(e, exp.Column) and e.name in carried
+            }
             found += _groupings(graph, other, inner, readers)
         elif isinstance(relation, Merge) and name in relation.inputs:
             found += _groupings(graph, other, carried, readers)
         elif isinstance(relation, Aggregate) and relation.input == name:
             keys = {
-                i: carried[k.name] for i, k in enumerate(relation.keys) if isinstance(k, exp.Column) and k.name in carried
+                i: carried[k.name]
+                for i, k in enumerate(relation.keys)
+                if isinstance(k, exp.Column) and k.name in carried
             }
             found.append(set(keys.values()))
             inner = {n: keys[i] for n, i in key_outputs(relation) if i in keys}

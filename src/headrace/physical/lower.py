@@ -166,12 +166,12 @@ class _Lowering:
     def _keys(self, relation: Aggregate, source: Raw, branch: Branch) -> list[str]:
         return [self._branch_sql(source, branch, key) for key in relation.keys]
 
-    def _branch_sql(self, source: Raw, branch: Branch, expression: exp.Expression) -> str:
+    def _branch_sql(self, source: Raw, branch: Branch, expression: exp.Expr) -> str:
         """An expression over a raw relation's columns, as Spark SQL over one branch's stream."""
         inner = dict(branch.columns)
         types = self.typer.column_types(source.name) if len(source.branches) > 1 else {}
 
-        def visit(child: exp.Expression) -> exp.Expression:
+        def visit(child: exp.Expr) -> exp.Expr:
             if isinstance(child, exp.Column) and child.name in inner:
                 e = inner[child.name].copy()
                 if child.name in types:
@@ -289,7 +289,7 @@ class _Lowering:
         self._steps(level).append(Compute(view, sql, source))
         self.parts.setdefault(name, []).append(_Part(view, level, partition))
 
-    def _select(self, source: str, outputs: Sequence[Output], where: exp.Expression | None) -> str:
+    def _select(self, source: str, outputs: Sequence[Output], where: exp.Expr | None) -> str:
         columns = ", ".join([*(f'{duck_sql(e)} AS "{n}"' for n, e in outputs), "_ws", "_we"])
         return f"SELECT {columns} FROM {source}" + (f" WHERE {duck_sql(where)}" if where is not None else "")
 
