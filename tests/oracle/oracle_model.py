@@ -1,16 +1,20 @@
 """What the answers must be, recomputed from scratch in plain Python (STYLE habit 7).
 
-Nothing of the planner, the kernels or the state is used here: membership is `headrace.windows.wids` and `extent`, the
-definition, and aggregates are Python functions over lists of rows. The rules, in the words of DESIGN §4:
+Nothing of the planner, the kernels or the state is used here: membership is `headrace.windows.wids` and
+`extent`, the definition, and aggregates are Python functions over lists of rows. The rules, in the words of
+DESIGN §4:
 
-* the low-watermark of a stream is the largest progressing value seen minus its slack, and never goes back; that of a
-  union is the minimum of its streams', and there is none before every one of them has shown a row;
-* a window closes in the batch whose low-watermark reaches its end, and its result is over all rows of its extent that
-  arrived in that batch or before it: a row counts in every window still open when its batch arrives;
+* the low-watermark of a stream is the largest progressing value seen minus its slack, and never goes back;
+  that of a union is the minimum of its streams', and there is none before every one of them has shown a
+  row;
+* a window closes in the batch whose low-watermark reaches its end, and its result is over all rows of its
+  extent that arrived in that batch or before it: a row counts in every window still open when its batch
+  arrives;
 * rows of a windowed relation are at `window_end - 1` for the windows of the relations that read it;
-* a landmark window reports at every slide point from a group's first row on; a flush reports up to the slide point after
-  the last row;
-* the late table has the rows that missed a window of some query over their stream, and those without a usable value.
+* a landmark window reports at every slide point from a group's first row on; a flush reports up to the
+  slide point after the last row;
+* the late table has the rows that missed a window of some query over their stream, and those without a
+  usable value.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Group:
-    """An aggregation: `calls` are functions of a group's rows, `out` makes the result of keys, calls and window."""
+    """An aggregation: `calls` are functions of a group's rows, `out` makes the result."""
 
     source: Relation
     window: WindowSpec | None
@@ -76,7 +80,9 @@ class Oracle:
     slack: dict[str, int]
     time: dict[str, str]  # stream -> progressing attribute
     limit: dict[str, int] = field(default_factory=dict)  # stream -> largest plausible value
-    horizon: dict[str, int] = field(default_factory=dict)  # stream of integers -> how far ahead of the largest seen
+    horizon: dict[str, int] = field(
+        default_factory=dict
+    )  # stream of integers -> how far ahead of the largest seen
     batches: list[Batch] = field(default_factory=list)
     largest: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, int | None] = field(default_factory=dict)
@@ -90,7 +96,9 @@ class Oracle:
                 reason = self._reason(stream, row, known.get(stream))
                 usable.setdefault(stream, []).append({**row, "_t": row[self.time[stream]], "_reason": reason})
                 if reason is None:
-                    self.largest[stream] = max(self.largest.get(stream, row[self.time[stream]]), row[self.time[stream]])
+                    self.largest[stream] = max(
+                        self.largest.get(stream, row[self.time[stream]]), row[self.time[stream]]
+                    )
         for stream, largest in self.largest.items():
             bound = largest - self.slack[stream]
             old = self.bounds.get(stream)
@@ -113,7 +121,7 @@ class Oracle:
             return "implausible"
         return None
 
-    # -- progress --------------------------------------------------------------------------------------------------
+    # -- progress --------------------------------------------------------------------------------------------
     def streams(self, relation: Relation) -> frozenset[str]:
         if isinstance(relation, Source):
             return frozenset(relation.streams)
@@ -125,7 +133,7 @@ class Oracle:
         known = [(batch.after if after else batch.before).get(s) for s in self.streams(relation)]
         return None if None in known else min(k for k in known if k is not None)
 
-    # -- results ---------------------------------------------------------------------------------------------------
+    # -- results ---------------------------------------------------------------------------------------------
     def results(self, relation: Relation) -> list[tuple[int, Row]]:
         """(batch, row) for every row the relation has shown so far."""
         if isinstance(relation, Source):
@@ -133,7 +141,10 @@ class Oracle:
             for i, batch in enumerate(self.batches):
                 for stream in relation.streams:
                     for row in batch.rows.get(stream, []):
-                        if row["_reason"] is None and (picked := relation.pick({**row, "_stream": stream})) is not None:
+                        if (
+                            row["_reason"] is None
+                            and (picked := relation.pick({**row, "_stream": stream})) is not None
+                        ):
                             found.append((i, {"_t": row["_t"], **picked}))
             return found
         if isinstance(relation, Union):
@@ -142,12 +153,14 @@ class Oracle:
             out = []
             for i, row in self.results(relation.source):
                 if (picked := relation.pick(row)) is not None:
-                    out.append((i, {"window_start": row["window_start"], "window_end": row["window_end"], **picked}))
+                    out.append(
+                        (i, {"window_start": row["window_start"], "window_end": row["window_end"], **picked})
+                    )
             return out
         return self._group(relation)
 
     def _group(self, relation: Group) -> list[tuple[int, Row]]:
-        """Rows arrive at a batch; a window closes at a batch; what arrived by then and lies in it is its result."""
+        """Rows arrive in a batch, a window closes in a batch; what arrived by then is its result."""
         arrived = self.results(relation.source)
         groups: dict[tuple[int, int, tuple[Any, ...]], list[Row]] = {}
         closed: dict[tuple[int, int], int] = {}
@@ -186,16 +199,23 @@ class Oracle:
             return holding
         reached = [self.progress(relation, b, True) for b in self.batches]
         known = [r for r in reached if r is not None]
-        return range(holding.start, max(holding.start, first_open(relation.window, max(known)))) if known else range(0)
+        return (
+            range(holding.start, max(holding.start, first_open(relation.window, max(known))))
+            if known
+            else range(0)
+        )
 
     def _closing(self, relation: Group, end: int) -> int:
         """The batch in which progress passes `end`; the number of batches if it has not."""
         for i, batch in enumerate(self.batches):
             before, after = (self.progress(relation, batch, a) for a in (False, True))
             if after is not None and (before is None or before < end) and end <= after:
-                if batch.flush is not None and relation.window is not None and relation.window.kind == "landmark":
-                    if end > self.last_report(relation, batch):
-                        return len(self.batches)  # nobody waits for the running value of windows nothing came to
+                if (
+                    batch.flush is not None
+                    and relation.window is not None
+                    and relation.window.kind == "landmark"
+                ) and end > self.last_report(relation, batch):
+                    return len(self.batches)  # nobody waits for the running value of windows nothing came to
                 return i
         return len(self.batches)
 
@@ -203,14 +223,20 @@ class Oracle:
         """The slide point after the last row a landmark holds when it is flushed."""
         assert relation.window is not None
         upto = self.batches.index(batch)
-        ticks = [r["_t"] if "_t" in r else r["window_end"] - 1 for i, r in self.results(relation.source) if i <= upto]
+        ticks = [
+            r["_t"] if "_t" in r else r["window_end"] - 1
+            for i, r in self.results(relation.source)
+            if i <= upto
+        ]
         largest = max(ticks, default=relation.window.origin)
         return extent(relation.window, max(0, first_open(relation.window, largest)))[1]
 
-    # -- late rows -------------------------------------------------------------------------------------------------
+    # -- late rows -------------------------------------------------------------------------------------------
     def late(self, stream: str, relations: Sequence[Relation]) -> list[tuple[int, Row, str]]:
         """(batch, row, reason) of the stream's late table, given the queries that run."""
-        windows = [g for g in _groups(relations) if isinstance(g.source, Source) and stream in g.source.streams]
+        windows = [
+            g for g in _groups(relations) if isinstance(g.source, Source) and stream in g.source.streams
+        ]
         out = []
         for i, batch in enumerate(self.batches):
             for row in batch.rows.get(stream, []):

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import duckdb
 from sqlglot import exp
 
 from headrace.errors import PlanError
@@ -41,8 +42,8 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer.share_panes import PaneGroup, share_panes
 from headrace.partitioning.common_keys import common_keys, key_outputs
 from headrace.physical.aggregates import Decomposed, decompose, fill
-from headrace.physical.duck import duck_sql, spark_sql
-from headrace.physical.duck_typer import duck_type
+from headrace.physical.duck import Typed, spark_sql, translate
+from headrace.physical.duck_cast import cast, duck_type
 from headrace.progress import Slack
 from headrace.windows import WindowSpec, shared_pane
 
@@ -117,6 +118,7 @@ class _Lowering:
         self.levels: dict[int, list[Step]] = {}
         self.live = [n for n in graph.relations if n in graph.live()]
         self.views: dict[str, str] = {}
+        self.con = duckdb.connect()
         self.used = _used_by(graph, set(graph.queries) - retired)
 
     def run(self, time_zone: str) -> tuple[Program, Frame]:
@@ -278,7 +280,10 @@ class _Lowering:
         inner = [f"k{i}" for i in range(node.keys)]
         inner += [f"{d.final} AS a{i}" for i, d in enumerate(decomposed)]
         source = f"(SELECT {', '.join([*inner, '_ws', '_we'])}, {_times(relation.unit)} FROM {view})"
-        sql = self._select(source, relation.outputs, relation.having)
+        scope = self._window_types(relation.unit) | {f"a{i}": d.type for i, d in enumerate(decomposed)}
+        keys = self.typer.types(relation.input, [spark_sql(k) for k in relation.keys])
+        scope |= {f"k{i}": type_ for i, type_ in enumerate(keys)}
+        sql = self._select(relation, source, relation.having, scope)
         by_key = {i: n for n, i in key_outputs(relation)}
         partition = tuple(by_key[k] for k in node.partition) if all(k in by_key for k in node.partition) else None
         self._relation(relation.name, sql, view, node.level, partition)
@@ -289,9 +294,33 @@ class _Lowering:
         self._steps(level).append(Compute(view, sql, source))
         self.parts.setdefault(name, []).append(_Part(view, level, partition))
 
-    def _select(self, source: str, outputs: Sequence[Output], where: exp.Expr | None) -> str:
-        columns = ", ".join([*(f'{duck_sql(e)} AS "{n}"' for n, e in outputs), "_ws", "_we"])
-        return f"SELECT {columns} FROM {source}" + (f" WHERE {duck_sql(where)}" if where is not None else "")
+    def _select(
+        self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str]
+    ) -> str:
+        declared = self.typer.column_types(relation.name)
+        columns = []
+        for name, expression in relation.outputs:
+            value = self._duck(relation.name, expression, scope)
+            columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
+        sql = f"SELECT {', '.join([*columns, '_ws', '_we'])} FROM {source}"
+        return sql + (f" WHERE {self._duck(relation.name, where, scope).sql}" if where is not None else "")
+
+    def _window_types(self, unit: str) -> dict[str, str]:
+        time = "timestamp" if unit == "us" else "bigint"
+        return {"window_start": time, "window_end": time}
+
+    def _duck(self, query: str, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
+        """An expression on results, sure to be one DuckDB takes: a mistake shows when the query is registered."""
+        try:
+            value = translate(expression, scope)
+            row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in {**scope, "_ws": "bigint"}.items())
+            self.con.sql(f"SELECT {value.sql} FROM (SELECT {row})")
+        except PlanError as e:
+            raise PlanError(f"query {query.split('$')[0]}: {e}") from e
+        except duckdb.Error as e:
+            reason = str(e).splitlines()[0]
+            raise PlanError(f"query {query.split('$')[0]}: {spark_sql(expression)} cannot be computed on results: {reason}") from e
+        return value
 
     def _derive(self, relation: Derive) -> None:
         for part in self.parts.get(relation.input, []):
@@ -299,7 +328,8 @@ class _Lowering:
             partition = None
             if part.partition is not None and all(c in carried for c in part.partition):
                 partition = tuple(carried[c] for c in part.partition)
-            sql = self._select(part.view, relation.outputs, relation.where)
+            scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
+            sql = self._select(relation, part.view, relation.where, scope)
             self._relation(relation.name, sql, part.view, part.level, partition)
 
     def _arm(self, union: str, arm: str, part: _Part) -> _Part:
@@ -333,7 +363,8 @@ class _Lowering:
             partition = tuple(columns[c] for c in parts[0].partition)
         else:
             partition = self._partition([relation])
-        keys = [duck_sql(k) for k in relation.keys]
+        scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
+        keys = [self._duck(relation.name, k, scope).sql for k in relation.keys]
         grid = shared_pane([relation.window]) if relation.window is not None else (0, 0)
         node = self._node(
             label=f"{relation.input} by {', '.join(keys) or 'all'}",
@@ -382,11 +413,12 @@ class _Lowering:
         subs: list[list[str]] = [[]]
         merges: list[str] = []
         finals = []
+        scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
         for call in relation.calls:
-            types = tuple(self.typer.types(relation.input, [spark_sql(a) for a in call.arguments]))
-            d = decompose(call, types, self.user)
-            arguments = [f"({duck_sql(a)})" for a in call.arguments]
-            where = duck_sql(call.where) if call.where is not None else None
+            values = [self._duck(relation.name, a, scope) for a in call.arguments]
+            d = decompose(call, tuple(v.type for v in values), self.user)
+            arguments = [f"({v.sql})" for v in values]
+            where = self._duck(relation.name, call.where, scope).sql if call.where is not None else None
             columns = [
                 _slot_of(subs, merges, [_fill_arguments(p.sub, arguments, "_we", where)], p.merge) for p in d.partials
             ]

@@ -91,7 +91,7 @@ class _Cursor:
 def parse_script(script: str) -> list[Statement]:
     """The statements of a script, in order."""
     try:
-        tokens = list(Spark().tokenize(script))
+        tokens = _tokens(script)
     except TokenError as e:
         raise SqlError(f"the text cannot be read: {e}") from e
     statements: list[Statement] = []
@@ -122,13 +122,47 @@ def parse_script(script: str) -> list[Statement]:
 def parse_query(name: str, text: str) -> CreateQuery:
     """One query from its SELECT text."""
     try:
-        tokens = list(Spark().tokenize(text))
+        tokens = _tokens(text)
     except TokenError as e:
         raise SqlError(f"query {name}: the text cannot be read: {e}") from e
     parts = _split(tokens)
     if len(parts) != 1:
         raise SqlError(f"query {name}: expected one SELECT, found {len(parts)} statements")
     return CreateQuery(name, _body(text, parts[0]), text.strip().rstrip(";"), text)
+
+
+def _tokens(script: str) -> list[Token]:
+    """Spark's tokens, with 0xFF a number and '' inside a text a quote."""
+    out: list[Token] = []
+    for token in Spark().tokenize(script):
+        text = token.text
+        if token.token_type is TokenType.HEX_STRING and script[token.start] == "0":
+            out.append(_retyped(token, TokenType.NUMBER, str(int(text, 16))))
+        elif (
+            token.token_type is TokenType.STRING
+            and out
+            and out[-1].token_type is TokenType.STRING
+            and out[-1].end + 1 == token.start
+            and script[token.start] == script[out[-1].end]
+        ):
+            last = out.pop()
+            out.append(
+                Token(
+                    TokenType.STRING,
+                    f"{last.text}{script[token.start]}{text}",
+                    last.line,
+                    last.col,
+                    last.start,
+                    token.end,
+                )
+            )
+        else:
+            out.append(token)
+    return out
+
+
+def _retyped(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
 
 
 def _split(tokens: list[Token]) -> list[list[Token]]:
@@ -208,12 +242,7 @@ def _body(script: str, tokens: list[Token]) -> exp.Expr:
     """A query's SELECT as a sqlglot expression, windows and GSQL aliases in place."""
     tokens, windows = _take_windows(script, tokens)
     tokens = _take_group_aliases(tokens)
-    tokens = [
-        Token(TokenType.VAR, t.text, t.line, t.col, t.start, t.end, t.comments)
-        if t.token_type is TokenType.WINDOW
-        else t
-        for t in tokens
-    ]
+    tokens = [_retyped(t, TokenType.VAR, t.text) if t.token_type is TokenType.WINDOW else t for t in tokens]
     try:
         body = Spark().parser().parse(tokens, script)[0]
     except ParseError as e:
@@ -224,9 +253,21 @@ def _body(script: str, tokens: list[Token]) -> exp.Expr:
         raise error(script, tokens[0].start, tokens[-1].end, "a query is a SELECT or a UNION ALL of SELECTs")
     for table in body.find_all(exp.Table, exp.Subquery):
         _unmark(table, windows)
+    body = body.transform(_kept)
     for group in body.find_all(exp.Group):
         group.set("expressions", [_realias(e) for e in group.expressions])
     return body
+
+
+def _kept(node: exp.Expr) -> exp.Expr:
+    """Functions that sqlglot would spell differently to Spark, and lose something of, stay as written."""
+    if isinstance(node, exp.ToChar):
+        return exp.Anonymous(
+            this="to_char", expressions=[node.this, *filter(None, [node.args.get("format")])]
+        )
+    if isinstance(node, exp.UnixDate):
+        return exp.Anonymous(this="unix_date", expressions=[node.this])
+    return node
 
 
 def _offset(
