@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.logger import PySparkLogger
 
 from headrace import errors
 from headrace.errors import HeadraceError, InternalError, SourceError
@@ -16,6 +20,20 @@ _SOURCE = (
     "UNABLE_TO_INFER_SCHEMA",
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
 )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within it, PySpark does not write an exception with its Java stack to standard error before it raises it."""
+    loggers = [PySparkLogger.getLogger(n) for n in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 def explained(error: BaseException, batch: int | None) -> HeadraceError:

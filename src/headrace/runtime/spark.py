@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from pyspark.sql import SparkSession
@@ -37,3 +38,8 @@ def make_session(master: str | None = None, **settings: str) -> SparkSession:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG", "ERROR"))
     return spark
+
+
+def literal(path: str) -> str:
+    """A path as Spark takes it when no letter of it is meant as a pattern."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
