@@ -32,8 +32,8 @@ from headrace.kernels.source import Layout, run_source
 from headrace.logical.plan import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.duck import duck_sql
-from headrace.physical.duck_cast import duck_type
-from headrace.physical.duck_typer import DuckTyper, spark_type
+from headrace.physical.duck_cast import duck_type, spark_name
+from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
 from headrace.sql import CreateStream, parse_script
 from headrace.sql.bind import Binder
@@ -177,7 +177,7 @@ def _scalar(expression: str, columns: Mapping[str, str]) -> str:
     """A scalar expression on source rows, as near to Spark's as there is."""
     node = parse_one(expression, dialect="spark")
     try:
-        return duck_sql(node, {c: spark_type(duck_type(t)) for c, t in columns.items()})
+        return duck_sql(node, {c: spark_name(duck_type(t)) for c, t in columns.items()})
     except PlanError:
         return node.sql(dialect="duckdb")
 

@@ -29,7 +29,7 @@ from headrace.errors import PlanError
 from headrace.logical.plan import Call
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.duck import divided, unscaled
-from headrace.physical.duck_cast import cast, duck_type, wrapped
+from headrace.physical.duck_cast import cast, duck_type, spark_name, wrapped
 from headrace.physical.spark_types import INTEGERS, arithmetic, decimal, decimal_of, is_decimal
 
 
@@ -55,7 +55,8 @@ def decompose(call: Call, types: tuple[str, ...], user: Mapping[str, UserAggrega
     if function in user:
         if len(types) != 1:
             raise PlanError(f"{call.text}: the aggregate {function} takes one argument, got {len(types)}")
-        sub, merge = f"hr_{function}_sub(list({{0}}){_filter(call)})", f"hr_{function}_super(list({{p}}))"
+        sub = f"hr_{function}_sub(list({{0}}){_filter(call)})"
+        merge = f"hr_{function}_super(list({{p}}) FILTER (WHERE {{p}} IS NOT NULL))"
         return Decomposed((Partial(sub, merge),), f"hr_{function}_final({{0}})", type_)
     builder = _BUILDERS.get(function)
     if builder is None:
@@ -72,7 +73,7 @@ def result_type(call: Call, types: Sequence[str], user: Mapping[str, UserAggrega
     """Spark's type of an aggregate's answer."""
     function = call.function
     if function in user:
-        return user[function].returns.lower()
+        return spark_name(user[function].returns)
     if function.startswith("count") or function == "approx_count_distinct":
         return "bigint"
     if not types:

@@ -39,6 +39,25 @@ def duck_type(spark: str) -> str:
     return _DUCK.get(name, name.upper())
 
 
+def spark_name(duck: str) -> str:
+    """Spark's name of a DuckDB type."""
+    if duck.endswith("[]"):
+        return f"array<{spark_name(duck[:-2])}>"
+    back = {
+        "VARCHAR": "string",
+        "FLOAT": "float",
+        "BLOB": "binary",
+        "TIMESTAMP": "timestamp_ntz",
+        "TIMESTAMP WITH TIME ZONE": "timestamp",
+        "TIMESTAMPTZ": "timestamp",
+        "INTEGER": "int",
+        "BIGINT": "bigint",
+        "HUGEINT": "decimal(38,0)",
+        '"NULL"': "int",
+    }
+    return back.get(duck.upper(), duck.lower())
+
+
 def wrapped(sql: str, type_: str) -> str:
     """A HUGEINT as an integer type, modulo two to its bits."""
     half = 1 << (t.bits(type_) - 1)

@@ -16,7 +16,7 @@ from headrace.logical.plan import Aggregate, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import result_type
 from headrace.physical.duck import translate
-from headrace.physical.duck_cast import duck_type
+from headrace.physical.duck_cast import duck_type, spark_name
 from headrace.physical.spark_types import wider
 
 
@@ -24,7 +24,7 @@ class DuckTyper:
     """Types of a graph's relations."""
 
     def __init__(self, graph: Graph, user: dict[str, UserAggregate]) -> None:
-        self.graph, self.user = graph, user
+        self.graph, self.user = graph, {name.lower(): a for name, a in user.items()}
         self.con = duckdb.connect()
         self._columns: dict[str, dict[str, str]] = {}
 
@@ -36,7 +36,7 @@ class DuckTyper:
     def _compute(self, name: str) -> dict[str, str]:
         relation = self.graph.relations[name]
         if name in self.graph.streams:
-            return {c: spark_type(duck_type(t)) for c, t in self.graph.streams[name].columns}
+            return {c: spark_name(duck_type(t)) for c, t in self.graph.streams[name].columns}
         if isinstance(relation, Raw):
             arms = [
                 self._types(b.stream, [e.sql(dialect="spark") for _, e in b.columns])
@@ -91,7 +91,7 @@ class DuckTyper:
         except PlanError:  # a function that only Spark runs; DuckDB may know its type
             row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in scope.items())
             (found,) = self.con.sql(f"SELECT {node.sql(dialect='duckdb')} FROM (SELECT {row})").types
-            return spark_type(str(found))
+            return spark_name(str(found))
 
     def result_schema(self, relation: str) -> bytes:
         types = self.column_types(relation)
@@ -106,20 +106,3 @@ class DuckTyper:
     def late_schema(self, stream: str) -> bytes:
         schema = pa.ipc.read_schema(pa.py_buffer(self.result_schema(stream)))
         return schema.append(pa.field("_reason", pa.string())).serialize().to_pybytes()
-
-
-def spark_type(duck: str) -> str:
-    if duck.endswith("[]"):
-        return f"array<{spark_type(duck[:-2])}>"
-    back = {
-        "VARCHAR": "string",
-        "FLOAT": "float",
-        "BLOB": "binary",
-        "TIMESTAMP": "timestamp_ntz",
-        "TIMESTAMP WITH TIME ZONE": "timestamp",
-        "INTEGER": "int",
-        "BIGINT": "bigint",
-        "HUGEINT": "decimal(38,0)",
-        '"NULL"': "int",
-    }
-    return back.get(duck.upper(), duck.lower())

@@ -97,7 +97,7 @@ def lower(
     time_zone: str = "UTC",
 ) -> tuple[Program, Frame]:
     """The program for a graph, and the frame its source stage reads."""
-    return _Lowering(graph, typer, dict(user or {}), dict(generations or {}), retired, pids).run(time_zone)
+    return _Lowering(graph, typer, {n.lower(): a for n, a in (user or {}).items()}, dict(generations or {}), retired, pids).run(time_zone)
 
 
 class _Lowering:

@@ -60,6 +60,8 @@ class Binder:
         self.relations: dict[str, Relation] = {}
         self.queries: dict[str, str] = {}
         self.user_defined = list(user_defined)
+        if taken := [n for n in self.user_defined if n.lower() in NAMES]:
+            raise SqlError(f"the aggregate {taken[0]!r} is built in; give yours another name")
         self._script = ""
         self._query = ""
         self._anonymous = 0
