@@ -29,7 +29,7 @@ demo: setup  ## Run the network monitoring example on embedded Spark and draw a 
 	@OUT="$(OUT)" scripts/demo
 
 test: setup  ## Run the tests (under ten minutes on two cores)
-	$(PY) -m pytest -q --durations=10
+	$(PY) -m pytest -q --hypothesis-profile=ci --durations=10  # no deadlines: the machine may be busy
 
 test-all: setup  ## Run the tests, the slow ones too
 	$(PY) -m pytest -q -m '' --durations=20
