@@ -19,8 +19,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from headrace.kernels.spec import Node
 from headrace.kernels.sql import columns, group_by, merge_list
 from headrace.windows import Window
@@ -33,7 +31,7 @@ OVERLAP = 3  # windows a block is in, on average, from which copies cost more th
 class Cover(NamedTuple):
     """Which pane is in which block, and which blocks make a window."""
 
-    panes: pa.Table  # pane, block
+    panes: tuple[tuple[int, int], ...]  # pane, block
     large: tuple[int, ...]  # blocks of several panes that are in several windows
     runs: tuple[tuple[int, int, Window], ...]  # first and last block of each window
 
@@ -46,8 +44,7 @@ class Cover(NamedTuple):
 
 def cover(panes: Sequence[int], windows: Sequence[Window]) -> Cover:
     """Blocks for sorted pane starts and windows sorted by end."""
-    pane_list: list[int] = []
-    pane_block: list[int] = []
+    placed: list[tuple[int, int]] = []
     blocks: dict[tuple[int, int], int] = {}
     sizes: dict[int, int] = {}
     first = 0
@@ -61,25 +58,23 @@ def cover(panes: Sequence[int], windows: Sequence[Window]) -> Cover:
             continue
         block = blocks.setdefault((first, last), len(blocks))
         sizes[block] = sizes.get(block, 0) + 1
-        pane_list.append(pane)
-        pane_block.append(block)
+        placed.append((pane, block))
     held: dict[int, tuple[int, int]] = {}
     for (i, j), block in blocks.items():
         for w in range(i, j):
             held[w] = (min(block, held[w][0]), max(block, held[w][1])) if w in held else (block, block)
     return Cover(
-        pa.table({"pane": pa.array(pane_list, pa.int64()), "block": pa.array(pane_block, pa.int32())}),
+        tuple(placed),
         tuple(b for (i, j), b in blocks.items() if sizes[b] > 1 and j - i > 1),
         tuple((*held[w], windows[w]) for w in sorted(held)),
     )
 
 
-def close_sql(
-    node: Node, rows: str, pane_map: str, name: str, covering: Cover
-) -> tuple[list[tuple[str, str]], str]:
-    """Tables to make first, and the SELECT of (k…, p…, _ws, _we), from relation `rows` and the pane map."""
+def close_sql(node: Node, rows: str, name: str, covering: Cover) -> tuple[list[tuple[str, str]], str]:
+    """Relations to compute first, and the SELECT of (k…, p…, _ws, _we), from the pane rows in `rows`."""
     keys, partials = columns(node)
-    blocks = f"{rows} JOIN {pane_map} USING (pane)"
+    placed = ", ".join(f"({pane}, {block})" for pane, block in covering.panes)
+    blocks = f"{rows} JOIN (VALUES {placed}) AS m(pane, block) USING (pane)"
     tables: list[tuple[str, str]] = []
     listed = ", ".join([*keys, *partials, "block"])
     if covering.large:

@@ -20,13 +20,16 @@ def connect(time_zone: str = "UTC", user: tuple[UserAggregate, ...] = ()) -> duc
     """The connection of this process, set up as Spark behaves: no error on division by zero, Spark's time
     zone.
     """
-    global _connection
+    global _connection, _time_zone
     if _connection is None:
         _connection = duckdb.connect(config={"threads": "1"})
         _connection.execute("SET error_on_division_by_zero = false; SET preserve_insertion_order = false")
         _connection.execute("SET enable_progress_bar = false")
         atexit.register(reset)  # functions of the user outlive the interpreter otherwise
-    _connection.execute(f"SET TimeZone = '{time_zone}'")
+        _time_zone = ""
+    if time_zone != _time_zone:
+        _connection.execute(f"SET TimeZone = '{time_zone}'")
+        _time_zone = time_zone
     for aggregate in user:
         name = aggregate.name.lower()
         if _registered.get(name) is not aggregate:  # another query set's, or this one's in a new task
@@ -62,7 +65,7 @@ def _register(con: duckdb.DuckDBPyConnection, aggregate: UserAggregate, replace:
             con.remove_function(f"{name}_{suffix}")
         con.create_function(
             f"{name}_{suffix}",
-            _vectorized(function),
+            _vectorized(aggregate.name, function),
             [con.sqltype(argument)],
             con.sqltype(returns),
             type=PythonUDFType.ARROW,
@@ -70,10 +73,13 @@ def _register(con: duckdb.DuckDBPyConnection, aggregate: UserAggregate, replace:
         )
 
 
-def _vectorized(function: Callable[[Any], Any]) -> Callable[[pa.Array], pa.Array]:
+def _vectorized(name: str, function: Callable[[Any], Any]) -> Callable[[pa.Array], pa.Array]:
     """A function of one group's values, over a vector of groups."""
 
     def run(column: pa.Array) -> pa.Array:
-        return pa.array([None if v is None else function(v) for v in column.to_pylist()])
+        try:
+            return pa.array([None if v is None else function(v) for v in column.to_pylist()])
+        except Exception as e:
+            raise RuntimeError(f"aggregate {name}: {type(e).__name__}: {e}") from e
 
     return run

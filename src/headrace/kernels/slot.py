@@ -93,13 +93,15 @@ class Slot:
         self.deltas = {n: list(deltas.get(n, [])) for n in self.nodes}
         self.state: dict[str, list[pa.Table]] = {}
         self.live: dict[str, list[SegmentMeta]] = {n: [] for n in self.nodes}
-        self.panes: dict[str, list[int]] = {}
+        self.panes: dict[str, dict[int, int]] = {}  # node -> rows per pane, in order
         self.writers: dict[str, tuple[str, pq.ParquetWriter, Any]] = {}
         self.counts: dict[str, int] = {}
         self.segments: list[SegmentMeta] = []
         self.dropped: list[str] = []
         self.empty: set[str] = set()
-        self.names: list[tuple[str, str]] = []  # what to drop from DuckDB, ("VIEW" | "TABLE" | "ARROW", name)
+        self.ctes: dict[str, list[str]] = {}  # relation -> the WITH items a statement that reads it needs
+        self.tables: list[str] = []  # what to drop from DuckDB
+        self.arrows: list[str] = []  # what to unregister
         self.sent: list[pa.RecordBatch] = []
         self.open_windows = 0
         self.state_rows = 0
@@ -162,21 +164,21 @@ class Slot:
     def _rows(self, node: Node) -> str | None:
         """The node's state and delta as one relation; None if there is nothing."""
         name = f"all_{node.name}"
-        if ("ARROW", name) in self.names:
+        if name in self.arrows:
             return name
         tables = [*self.state.get(node.name, []), *self.deltas[node.name]]
         tables = [t for t in tables if t.num_rows]
         if not tables:
             return None
-        self.con.register(name, pa.concat_tables(tables))
-        self.names.append(("ARROW", name))
+        self._register(name, pa.concat_tables(tables))
         return name
 
-    def _panes(self, node: Node) -> list[int]:
+    def _panes(self, node: Node) -> dict[int, int]:
+        """Pane starts in order, with their number of rows."""
         if node.name not in self.panes:
             name = self._rows(node)
-            found = self.con.sql(f"SELECT DISTINCT pane FROM {name} ORDER BY 1").fetchall() if name else []
-            self.panes[node.name] = [p for (p,) in found]
+            sql = f"SELECT pane, count(*) FROM {name} GROUP BY 1 ORDER BY 1"
+            self.panes[node.name] = dict(self.con.sql(sql).fetchall()) if name else {}
         return self.panes[node.name]
 
     def _rounds(self) -> list[tuple[int, int]]:
@@ -185,13 +187,8 @@ class Slot:
         for step in self.program.levels[self.level] if self.level < len(self.program.levels) else ():
             if isinstance(step, Close):
                 node = self.nodes[step.node]
-                if (name := self._rows(node)) is None:
-                    continue
-                windows = self._closing(node, step, FLOOR, CEILING)
-                if not windows:
-                    continue
-                counts = dict(self.con.sql(f"SELECT pane, count(*) FROM {name} GROUP BY 1").fetchall())
-                for window in windows:
+                counts = self._panes(node)
+                for window in self._closing(node, step, FLOOR, CEILING):
                     ends.append(
                         (window.end, sum(c for p, c in counts.items() if window.start <= p < window.end))
                     )
@@ -218,8 +215,8 @@ class Slot:
         return found if born is None else [w for w in found if w.start > born]
 
     def _round(self, low: int, high: int) -> None:
-        self._drop(("VIEW", "TABLE"))
-        self.empty = set()
+        self._drop_tables()
+        self.empty, self.ctes = set(), {}
         for step in self.program.levels[self.level]:
             if isinstance(step, Close):
                 self._close(step, low, high)
@@ -229,7 +226,7 @@ class Slot:
                 if isinstance(step, Compute):
                     self.empty.add(step.view)
             elif isinstance(step, Compute):
-                self._define(step.view, step.sql, step.stored)
+                self._define(step.view, step.sql, step.stored, self.ctes[step.source])
             elif isinstance(step, Send):
                 self._send(step)
             else:
@@ -242,13 +239,10 @@ class Slot:
         if not windows or rows is None:
             self.empty.add(step.view)
             return
-        covering = cover(self._panes(node), windows)
-        panes = f"pm_{step.view}"
-        self._register(panes, covering.panes)
-        tables, sql = close_sql(node, rows, panes, step.view, covering)
-        for name, table in tables:
-            self._define(name, table, True)
-        self._define(step.view, sql, step.stored)
+        covering = cover(list(self._panes(node)), windows)
+        tables, sql = close_sql(node, rows, step.view, covering)
+        before = [f"{name} AS MATERIALIZED ({table})" for name, table in tables]
+        self._define(step.view, sql, step.stored, before)
 
     def _gather(self, step: Gather, low: int, high: int) -> None:
         """Rows of the windows of this round; those of other rounds are there too, or will be."""
@@ -262,33 +256,41 @@ class Slot:
         rows += f" WHERE _we > {low} AND _we <= {high}"
         self._define(step.view, f"SELECT {listed} FROM {rows}" + group_by([*keys, "_ws", "_we"]), step.stored)
 
-    def _define(self, view: str, sql: str, stored: bool) -> None:
-        kind = "TABLE" if stored else "VIEW"
-        self.con.execute(f"CREATE OR REPLACE TEMP {kind} {view} AS {sql}")
-        self.names.append((kind, view))
+    def _define(self, view: str, sql: str, stored: bool, before: list[str] | None = None) -> None:
+        """A relation: a table if several steps read it, else a WITH item of the one statement that does."""
+        if stored:
+            self.con.execute(f"CREATE OR REPLACE TEMP TABLE {view} AS {_with(before or [])}{sql}")
+            self.tables.append(view)
+            self.ctes[view] = []
+        else:
+            self.ctes[view] = [*(before or []), f"{view} AS ({sql})"]
+
+    def _query(self, source: str, sql: str) -> pa.Table:
+        return arrow(self.con, _with(self.ctes[source]) + sql)
 
     def _register(self, name: str, table: pa.Table) -> None:
         self.con.register(name, table)
-        if ("ARROW", name) not in self.names:
-            self.names.append(("ARROW", name))
+        if name not in self.arrows:
+            self.arrows.append(name)
 
     def _send(self, step: Send) -> None:
         node = self.program.node(step.node)
-        table = arrow(self.con, f"SELECT {pid_sql(node, self.program.pids)} AS pid, * FROM ({step.sql})")
+        sql = f"SELECT {pid_sql(node, self.program.pids)} AS pid, * FROM ({step.sql})"
+        table = self._query(step.source, sql)
         if table.num_rows == 0:
             return
         if step.local:
             self.deltas[node.name].append(table)
             self.panes.pop(node.name, None)
-            if ("ARROW", f"all_{node.name}") in self.names:
-                self.con.unregister(f"all_{node.name}")
-                self.names.remove(("ARROW", f"all_{node.name}"))
+            if (name := f"all_{node.name}") in self.arrows:
+                self.con.unregister(name)
+                self.arrows.remove(name)
             return
         for slot, part in codec.split(table, self.batch.route, self.batch.slots):
             self.sent += codec.tables(slot, node.name, part)
 
     def _emit(self, step: Emit) -> None:
-        table = arrow(self.con, step.sql)
+        table = self._query(step.source, step.sql)
         if table.num_rows == 0:
             return
         schema = pa.ipc.read_schema(pa.py_buffer(self.program.schemas[step.query]))
@@ -347,19 +349,19 @@ class Slot:
         return f"SELECT {listed} FROM {rows}" + group_by(["pid", "pane", *keys]) + " ORDER BY pid"
 
     # -- ending --------------------
-    def _drop(self, kinds: tuple[str, ...]) -> None:
-        for kind, name in [n for n in reversed(self.names) if n[0] in kinds]:
-            if kind == "ARROW":
-                self.con.unregister(name)
-            else:
-                self.con.execute(f"DROP {kind} IF EXISTS {name}")
-        self.names = [n for n in self.names if n[0] not in kinds]
+    def _drop_tables(self) -> None:
+        if self.tables:
+            self.con.execute("; ".join(f"DROP TABLE {name}" for name in self.tables))
+        self.tables = []
 
     def _clean(self) -> None:
         for _, writer, out in self.writers.values():
             writer.close()
             out.close()
-        self._drop(("VIEW", "TABLE", "ARROW"))
+        self._drop_tables()
+        for name in self.arrows:
+            self.con.unregister(name)
+        self.arrows = []
 
     def meta(self, notes: list[dict[str, Any]]) -> dict[str, Any]:
         """What this task did, for the manifest."""
@@ -379,3 +381,7 @@ class Slot:
             "timings": self.timings,
             "notes": notes if self.slot == 0 else [],
         }
+
+
+def _with(items: list[str]) -> str:
+    return f"WITH {', '.join(items)} " if items else ""

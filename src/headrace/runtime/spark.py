@@ -19,6 +19,11 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.python.worker.reuse": "true",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # Spark's default writes its offset log through FileContext, which on a local disk starts some thirty
+    # processes (readlink, chmod) a batch. Results do not depend on that log: manifests decide what is committed.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 
 
