@@ -72,7 +72,8 @@ class Batch:
     rows: dict[str, list[Row]]
     before: dict[str, int | None]
     after: dict[str, int | None]
-    flush: int | None = None  # the largest value seen, if this was a flush
+    flush: bool = False
+    largest: dict[str, int] = field(default_factory=dict)  # value seen of each stream
 
 
 @dataclass
@@ -109,7 +110,7 @@ class Oracle:
         """Every window that holds a row closes; `bounds` is how far the low-watermarks went for it."""
         before = {s: self.bounds.get(s) for s in self.slack}
         self.bounds.update(bounds)
-        self.batches.append(Batch({}, before, dict(bounds), max(self.largest.values(), default=None)))
+        self.batches.append(Batch({}, before, dict(bounds), True, dict(self.largest)))
 
     def _reason(self, stream: str, row: Row, known: int | None) -> str | None:
         t = row[self.time[stream]]
@@ -211,25 +212,32 @@ class Oracle:
             before, after = (self.progress(relation, batch, a) for a in (False, True))
             if after is not None and (before is None or before < end) and end <= after:
                 if (
-                    batch.flush is not None
-                    and relation.window is not None
-                    and relation.window.kind == "landmark"
+                    batch.flush and relation.window is not None and relation.window.kind == "landmark"
                 ) and end > self.last_report(relation, batch):
                     return len(self.batches)  # nobody waits for the running value of windows nothing came to
                 return i
         return len(self.batches)
 
     def last_report(self, relation: Group, batch: Batch) -> int:
-        """The slide point after the last row a landmark holds when it is flushed."""
+        """The slide point after the last row a landmark can hold when it is flushed."""
         assert relation.window is not None
-        upto = self.batches.index(batch)
-        ticks = [
-            r["_t"] if "_t" in r else r["window_end"] - 1
-            for i, r in self.results(relation.source)
-            if i <= upto
-        ]
-        largest = max(ticks, default=relation.window.origin)
-        return extent(relation.window, max(0, first_open(relation.window, largest)))[1]
+        tick = max(self._last_tick(relation.source, batch), relation.window.origin)
+        return extent(relation.window, first_open(relation.window, tick))[1]
+
+    def _last_tick(self, relation: Relation, batch: Batch) -> int:
+        """Where the last row of a relation can be."""
+        if isinstance(relation, Source):
+            seen = [batch.largest[s] for s in relation.streams if s in batch.largest]
+            return max(seen)
+        if isinstance(relation, Union):
+            return max(self._last_tick(s, batch) for s in relation.sources)
+        tick = self._last_tick(relation.source, batch)
+        if isinstance(relation, Select) or relation.window is None:
+            return tick
+        if relation.window.kind == "landmark":
+            return self.last_report(relation, batch) - 1
+        holding = wids(relation.window, tick)
+        return extent(relation.window, holding[-1])[1] - 1 if holding else tick - 1
 
     # -- late rows -------------------------------------------------------------------------------------------
     def late(self, stream: str, relations: Sequence[Relation]) -> list[tuple[int, Row, str]]:

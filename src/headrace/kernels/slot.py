@@ -25,11 +25,12 @@ from headrace.kernels import codec
 from headrace.kernels.close import close_sql, cover
 from headrace.kernels.compact import choose
 from headrace.kernels.duck import arrow, connect
+from headrace.kernels.flush import flush_to
 from headrace.kernels.spec import Batch, Close, Compute, Emit, Gather, Node, Program, Progress, Send
 from headrace.kernels.sql import columns, group_by, merge_list, pane_sql, pid_sql
 from headrace.progress import advance, meld
 from headrace.state import SegmentMeta, pids_of, read_segment, write_segment
-from headrace.windows import closing, first_end, needed_from
+from headrace.windows import closing, needed_from
 
 FLOOR, CEILING = -(1 << 62), 1 << 62
 ROUND_ROWS = 8_000_000  # pane rows joined to windows in one round, at most (unless one window needs more)
@@ -64,15 +65,15 @@ def run_slot(
 def merged_progress(program: Program, batch: Batch, notes: list[dict[str, Any]]) -> dict[str, Progress]:
     """Progress after this batch: every slot hears from every source task, so all come to the same answer."""
     after: dict[str, Progress] = {}
+    known = {s: p.max_seen for s, p in batch.progress.items()}
+    flushed = flush_to(program, known).bounds if batch.flush else {}
     for spec in program.streams:
         before = batch.progress[spec.name]
         seen = [n["streams"][spec.name]["max_seen"] for n in notes if spec.name in n["streams"]]
         largest = max((s for s in [before.max_seen, *seen] if s is not None), default=None)
         bound = None if largest is None else largest - spec.slack
-        forced = [n["low_watermark"][spec.name] for n in notes if "low_watermark" in n]
-        after[spec.name] = Progress(
-            largest, advance(advance(before.low_watermark, bound), forced[0] if forced else None)
-        )
+        low_watermark = advance(advance(before.low_watermark, bound), flushed.get(spec.name))
+        after[spec.name] = Progress(largest, low_watermark)
     return after
 
 
@@ -106,6 +107,8 @@ class Slot:
         self.open_windows = 0
         self.state_rows = 0
         self.timings: dict[str, float] = {}
+        seen = {s: p.max_seen for s, p in batch.progress.items()}
+        self.landmarks = flush_to(program, seen).landmarks if batch.flush else {}
 
     # -- progress of a node --------------------
     def before_of(self, node: Node) -> int:
@@ -204,10 +207,7 @@ class Slot:
 
     def _closing(self, node: Node, step: Close, low: int, high: int) -> list[Any]:
         before, after = max(self.before_of(node), low), min(self.after_of(node), high)
-        if self.batch.flush and step.spec.range is None and step.spec.reset is None:
-            largest = max((p.max_seen for p in self.after.values() if p.max_seen is not None), default=None)
-            last = first_end(step.spec, largest) if largest is not None else None
-            after = after if last is None else min(after, last)
+        after = min(after, self.landmarks.get(node.name, after))
         if after <= before:
             return []
         found = closing(step.spec, self._panes(node), None if before <= FLOOR else before, after)

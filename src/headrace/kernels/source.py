@@ -31,6 +31,7 @@ from headrace.progress import meld
 from headrace.windows import WindowSpec
 
 CHUNK_ROWS = 2_000_000
+LARGEST = 1 << 62  # ticks; beyond, the arithmetic of windows would leave 64 bits
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _usable(
         limit = _limit(batch, spec)
         late = " OR ".join(_missed_sql(w, lwm) for w, lwm in _open(batch, spec)) or "false"
         reason = "CASE WHEN _t IS NULL THEN 'null'"
-        reason += f" WHEN _t > {limit} THEN 'implausible'" if limit is not None else ""
+        reason += f" WHEN _t > {limit} OR _t < {-LARGEST} THEN 'implausible'"
         reason += f" WHEN {late} THEN 'late' END"
         con.register(
             "flagged", table.select(["_t", row]).rename_columns(["_t", "_row"]).filter(flagged.is_valid())
@@ -145,22 +146,20 @@ def _usable(
         if kept.num_rows:
             seen.files.append(_write_late(con, batch, program, spec.name, kept))
         if len(reasons) > reasons.count("late"):
-            valid = table.column("_t").is_valid()
-            if limit is not None:
-                valid = pc.and_(valid, pc.fill_null(pc.less_equal(table.column("_t"), limit), False))
-            table = table.filter(valid)
+            ticks = table.column("_t")
+            table = table.filter(pc.and_(pc.less_equal(ticks, limit), pc.greater_equal(ticks, -LARGEST)))
     if table.num_rows:
         largest = pc.max(table.column("_t")).as_py()
         seen.max_seen = largest if seen.max_seen is None else max(seen.max_seen, largest)
     return table
 
 
-def _limit(batch: Batch, spec: StreamSpec) -> int | None:
+def _limit(batch: Batch, spec: StreamSpec) -> int:
     """The largest plausible value: the clock for times, the largest seen for integers, plus the horizon."""
-    if spec.horizon is None:
-        return None
     base = batch.now if spec.unit == "us" else batch.progress[spec.name].max_seen
-    return None if base is None else base + spec.horizon
+    if spec.horizon is None or base is None:
+        return LARGEST
+    return min(base + spec.horizon, LARGEST)
 
 
 def _open(batch: Batch, spec: StreamSpec) -> list[tuple[WindowSpec, int]]:

@@ -101,8 +101,8 @@ class DuckTyper:
             pa.field(f.name, pa.timestamp("us", "UTC") if pa.types.is_timestamp(f.type) else f.type)
             for f in schema
         ]
-        return pa.schema(utc).serialize().to_pybytes()
+        return bytes(pa.schema(utc).serialize().to_pybytes())
 
     def late_schema(self, stream: str) -> bytes:
         schema = pa.ipc.read_schema(pa.py_buffer(self.result_schema(stream)))
-        return schema.append(pa.field("_reason", pa.string())).serialize().to_pybytes()
+        return bytes(schema.append(pa.field("_reason", pa.string())).serialize().to_pybytes())
