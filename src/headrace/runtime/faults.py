@@ -12,6 +12,7 @@ from headrace import errors
 from headrace.errors import HeadraceError, InternalError, SourceError
 
 _OURS = re.compile(r"headrace\.errors\.(\w+): (.*?)(?:\n\s*\n|\nSQLSTATE|\n\tat |\Z)", re.DOTALL)
+_USER = re.compile(r"executing the UDF: RuntimeError: (aggregate [^\n]*)")
 _SOURCE = (
     "FAILED_READ_FILE",
     "CANNOT_READ_FILE",
@@ -45,6 +46,8 @@ def explained(error: BaseException, batch: int | None) -> HeadraceError:
     if found := _OURS.search(text):
         kind = getattr(errors, found[1], InternalError)
         return kind(f"{where}{found[2].strip()}")  # type: ignore[no-any-return]
+    if found := _USER.search(text):
+        return errors.SqlError(f"{where}{found[1].strip()}\nNothing of this batch was committed; mend it and start again")
     if any(mark in text for mark in _SOURCE):
         return SourceError(
             f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. Mend or remove the file and start "

@@ -8,7 +8,6 @@ what is committed from then on; a directory gets everything.
 
 from __future__ import annotations
 
-import json
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,10 +17,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from headrace.errors import HeadraceError, OptionError, SinkError
+from headrace.report.export import encoder
 from headrace.state import Manifest, ManifestLog, Store
 
 
@@ -66,7 +65,7 @@ class Console:
 
 @dataclass
 class Directory:
-    """CSV, JSON lines or Parquet files, one per query and batch."""
+    """CSV, JSON lines or Parquet files, one per query and batch, written as `headrace results` writes them."""
 
     path: str
     format: str
@@ -84,14 +83,13 @@ class Directory:
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / f"{batch_id:012d}.{self.format}"
         temporary = folder / f".{target.name}.{uuid.uuid4().hex}"
-        if self.format == "parquet":
-            pq.write_table(table, temporary)
-        elif self.format == "csv":
-            pc.write_csv(table, temporary)
-        else:
-            with temporary.open("w") as out:
-                for row in table.to_pylist():
-                    out.write(json.dumps(row, default=str) + "\n")
+        with temporary.open("wb") as out:
+            if self.format == "parquet":
+                pq.write_table(table, out)
+            else:
+                encode = encoder(self.format)
+                for batch in table.to_batches():
+                    out.write(encode(batch))
         temporary.replace(target)
 
 

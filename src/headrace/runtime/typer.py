@@ -19,6 +19,7 @@ from headrace.errors import SqlError
 from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.duck import spark_sql
+from headrace.physical.duck_cast import spark_name
 from headrace.runtime.faults import quiet
 
 _BUCKET = re.compile(r"\b_bucket\(", re.IGNORECASE)
@@ -105,7 +106,7 @@ class SparkTyper:
 
     def _call(self, call: Call) -> str:
         if call.function in self.user:
-            return f"max(CAST(NULL AS {self.user[call.function].returns}))"
+            return f"max(CAST(NULL AS {spark_name(self.user[call.function].returns)}))"
         arguments = [spark_sql(a) for a in call.arguments]
         arguments += [str(p) if isinstance(p, str) else _number(p) for p in call.parameters]
         text = ", ".join(arguments) or "*"
