@@ -23,7 +23,7 @@ from headrace.kernels.spec import Node
 from headrace.kernels.sql import columns, group_by, merge_list
 from headrace.windows import Window
 
-_SIMPLE = re.compile(r"(sum|min|max|bit_or|bit_and|bit_xor|bool_and|bool_or)\((p\d+)\)(::[\w(), ]+)?")
+_SIMPLE = re.compile(r"([^p]*)\b(sum|min|max|bit_or|bit_and|bit_xor|bool_and|bool_or)\((p\d+)\)([^p]*)")
 CHUNK = 6  # windows to one pass
 OVERLAP = 3  # windows a block is in, on average, from which copies cost more than filters
 
@@ -112,7 +112,7 @@ def _filtered(
             aggregates.append(f"count(*) {where} AS n_{j}")
             parts = []
             for i, merge in enumerate(merges):
-                aggregates.append(f"{merge[1]}({merge[2]}) {where}{merge[3] or ''} AS p{i}_{j}")
+                aggregates.append(f"{merge[1]}{merge[2]}({merge[3]}) {where}{merge[4]} AS p{i}_{j}")
                 parts.append(f"p{i}_{j} AS p{i}")
             listed = ", ".join(
                 [*keys, *parts, f"{window.start}::BIGINT AS _ws", f"{window.end}::BIGINT AS _we"]

@@ -33,6 +33,7 @@ from headrace.state import SegmentMeta, pids_of, read_segment, write_segment
 from headrace.windows import closing, needed_from
 
 FLOOR, CEILING = -(1 << 62), 1 << 62
+SMALL = 20_000  # pane rows below which one long statement is quicker than several with tables between them
 ROUND_ROWS = 8_000_000  # pane rows joined to windows in one round, at most (unless one window needs more)
 
 
@@ -241,7 +242,12 @@ class Slot:
             return
         covering = cover(list(self._panes(node)), windows)
         tables, sql = close_sql(node, rows, step.view, covering)
-        before = [f"{name} AS MATERIALIZED ({table})" for name, table in tables]
+        before = []
+        if sum(self._panes(node).values()) < SMALL:
+            before = [f"{name} AS MATERIALIZED ({table})" for name, table in tables]
+        else:
+            for name, table in tables:
+                self._define(name, table, True)
         self._define(step.view, sql, step.stored, before)
 
     def _gather(self, step: Gather, low: int, high: int) -> None:
