@@ -357,7 +357,7 @@ class Slot:
     # -- ending --------------------
     def _drop_tables(self) -> None:
         if self.tables:
-            self.con.execute("; ".join(f"DROP TABLE {name}" for name in self.tables))
+            self.con.execute("; ".join(f"DROP TABLE IF EXISTS {name}" for name in self.tables))
         self.tables = []
 
     def _clean(self) -> None:
