@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from headrace.runtime.loop import Run
 
 
-class slack:  # noqa: N801 - reads as a word: progress=hr.slack("5 seconds", on="ts")
+class slack:
     """Progress by slack: a row comes at most `bound` behind the largest value of `on` seen so far.
 
     `horizon`: values further ahead of the clock than this (of the largest seen, for integers) are set aside.
@@ -51,7 +51,7 @@ class slack:  # noqa: N801 - reads as a word: progress=hr.slack("5 seconds", on=
         self.on, self.horizon = on, horizon
 
 
-class ordered(slack):  # noqa: N801
+class ordered(slack):
     """Progress by order: rows come in the order of `on`."""
 
     def __init__(self, on: str, horizon: str | int | None = None) -> None:
@@ -94,7 +94,7 @@ class Session:
     def graph(self) -> Graph:
         return self._binder.graph()
 
-    # -- registering -----------------------------------------------------------------------------------------------
+    # -- registering --------------------
     def sql(self, text: str, base: str | Path | None = None) -> Session:
         """Register the CREATE STREAM and CREATE QUERY statements of a script; paths are relative to `base`."""
         for statement in parse_script(text):
@@ -109,7 +109,9 @@ class Session:
     def stream(self, name: str, frame: DataFrame, progress: slack) -> Session:
         """Register a Spark streaming DataFrame as a stream."""
         if not frame.isStreaming:
-            raise SourceError(f"stream {name}: expected a streaming DataFrame (spark.readStream…), got a batch one")
+            raise SourceError(
+                f"stream {name}: expected a streaming DataFrame (spark.readStream…), got a batch one"
+            )
         columns = tuple((f.name, f.dataType.simpleString()) for f in frame.schema)
         stream = self._binder.make_stream(name, columns, progress.on, progress.bound, progress.horizon)
         self._binder.add_stream(stream)
@@ -135,7 +137,9 @@ class Session:
         state: str = "DOUBLE",
         returns: str | None = None,
     ) -> Session:
-        """Register an aggregate written in Python; see `UserAggregate`. Types are Spark's, like DOUBLE or ARRAY<INT>."""
+        """Register an aggregate written in Python; see `UserAggregate`. Types are Spark's, like DOUBLE or
+        ARRAY<INT>.
+        """
         if not name.isidentifier():
             raise OptionError(f"aggregate: expected a name like my_aggregate, got {name!r}")
         key = name.lower()
@@ -146,7 +150,7 @@ class Session:
         self._binder.user_defined = list(self._user)
         return self
 
-    # -- explaining and running ------------------------------------------------------------------------------------
+    # -- explaining and running --------------------
     def explain(self, format: str = "text") -> str:
         """The plan of the whole set: what is shared, how it is partitioned, what each slot does."""
         graph = self.graph
@@ -163,8 +167,9 @@ class Session:
     ) -> Run:
         """Start the set on Spark.
 
-        `available_now` ends when what is there is read; `trigger` is an interval like '5 seconds'; `flush` closes all open
-        windows at the end; `sinks` are fed with committed results; `on_batch` is called with each batch's report.
+        `available_now` ends when what is there is read; `trigger` is an interval like '5 seconds'; `flush`
+        closes all open windows at the end; `sinks` are fed with committed results; `on_batch` is called
+        with each batch's report.
         """
         from headrace.runtime.start import start
 

@@ -106,7 +106,7 @@ class LocalRun:
             ],
         )
 
-    # -- one batch -------------------------------------------------------------------------------------------
+    # -- one batch --------------------
     def _batch(self, frames: list[pa.Table], low_watermark: int | None = None) -> Manifest:
         flush = low_watermark is not None
         batch = batch_after(self.manifest, self.program, self.store, self.slots, {}, flush)

@@ -14,6 +14,7 @@ from headrace.logical.user_aggregate import UserAggregate
 
 _connection: duckdb.DuckDBPyConnection | None = None
 _registered: dict[str, UserAggregate] = {}
+_time_zone = ""
 
 
 def connect(time_zone: str = "UTC", user: tuple[UserAggregate, ...] = ()) -> duckdb.DuckDBPyConnection:

@@ -26,7 +26,13 @@ def length(ticks: int, unit: str) -> str:
     """A number of ticks as a person would write it."""
     if unit != "us":
         return str(ticks)
-    for size, name in ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1000, "ms")):
+    for size, name in (
+        (86_400_000_000, "d"),
+        (3_600_000_000, "h"),
+        (60_000_000, "min"),
+        (1_000_000, "s"),
+        (1000, "ms"),
+    ):
         if ticks % size == 0 and ticks:
             return f"{ticks // size} {name}"
     return f"{ticks} µs"
@@ -69,7 +75,11 @@ def _text(graph: Graph, program: Program, frame: Frame) -> str:
     ]
     readers = _readers(program)
     for stream in graph.streams.values():
-        slack = f"slack {length(getattr(stream.policy, 'bound', 0), stream.unit)}" if getattr(stream.policy, "bound", 0) else "ordered"
+        slack = (
+            f"slack {length(getattr(stream.policy, 'bound', 0), stream.unit)}"
+            if getattr(stream.policy, "bound", 0)
+            else "ordered"
+        )
         lines += ["", f"stream {stream.name}: progressing on {stream.on}, {slack}"]
         lines += [f"  {c} = {e}" for c, e in frame.columns[stream.name]]
     for node in program.nodes:
@@ -102,14 +112,17 @@ def _step(step: Any) -> str:
         return f"{step.query} from {step.source}"
     if isinstance(step, Close):
         return f"{step.view}"
-    sql = getattr(step, "sql", "")
-    name = getattr(step, "view", None) or getattr(step, "node", "")
+    sql: str = getattr(step, "sql", "")
+    name = str(getattr(step, "view", None) or getattr(step, "node", ""))
     return f"{name}: {sql}" if sql else name
 
 
 def _data(graph: Graph, program: Program, frame: Frame) -> dict[str, Any]:
     return {
-        "streams": {s.name: {"progressing": s.on, "columns": dict(frame.columns[s.name])} for s in graph.streams.values()},
+        "streams": {
+            s.name: {"progressing": s.on, "columns": dict(frame.columns[s.name])}
+            for s in graph.streams.values()
+        },
         "nodes": [
             {
                 "name": n.name,
@@ -124,7 +137,9 @@ def _data(graph: Graph, program: Program, frame: Frame) -> dict[str, Any]:
             }
             for n in program.nodes
         ],
-        "levels": [[{"step": type(s).__name__.lower(), **_plain(s)} for s in steps] for steps in program.levels],
+        "levels": [
+            [{"step": type(s).__name__.lower(), **_plain(s)} for s in steps] for steps in program.levels
+        ],
         "queries": graph.queries,
         "graph": drawing(graph, program),
     }
@@ -140,7 +155,14 @@ def drawing(graph: Graph, program: Program) -> dict[str, Any]:
     edges: list[list[str]] = []
     live = graph.live()
     for stream in graph.streams.values():
-        nodes.append({"id": f"s:{stream.name}", "label": stream.name, "kind": "stream", "detail": f"progress on {stream.on}"})
+        nodes.append(
+            {
+                "id": f"s:{stream.name}",
+                "label": stream.name,
+                "kind": "stream",
+                "detail": f"progress on {stream.on}",
+            }
+        )
     for node in program.nodes:
         unit = _unit(graph, node)
         detail = f"panes of {length(node.width, unit)}" if node.width else "same window"

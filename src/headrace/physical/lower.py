@@ -1,14 +1,18 @@
 """The query graph to a `Program`: what the source stage and the slots compute, in SQL.
 
-* Aggregations over streams that agree on source, filter and keys share one *node* of pane state; its panes are the gcd
-  of their windows (document 003 §6.2), its partials the union of theirs. A landmark shares only with its like, and a
-  window joins a node only if the shared pane is no finer than the finest of them needs by itself.
-* A node is partitioned by those of its keys that the aggregations downstream also group by, so that they run in the
-  same slot; where there are none, their partial rows are sent on to the next level, one more exchange.
-* What is windowed but stateless (filters, projections, HAVING, the same window again) becomes SQL in the slot.
+* Aggregations over streams that agree on source, filter and keys share one *node* of pane state; its panes
+  are the gcd of their windows (document 003 §6.2), its partials the union of theirs. A landmark shares only
+  with its like, and a window joins a node only if the shared pane is no finer than the finest of them needs
+  by itself.
+* A node is partitioned by those of its keys that the aggregations downstream also group by, so that they
+  run in the same slot; where there are none, their partial rows are sent on to the next level, one more
+  exchange.
+* What is windowed but stateless (filters, projections, HAVING, the same window again) becomes SQL in the
+  slot.
 
-Queries registered later never change a node that already holds state (`generations`), and a query that was dropped keeps
-its share of a node that others use (`retired`), so a query set can change on a live checkpoint.
+Queries registered later never change a node that already holds state (`generations`), and a query that was
+dropped keeps its share of a node that others use (`retired`), so a query set can change on a live
+checkpoint.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ from headrace.kernels.spec import (
     StreamSpec,
 )
 from headrace.kernels.sql import pane_sql
-from headrace.logical.plan import Aggregate, Branch, Derive, Graph, Merge, Output, Raw
+from headrace.logical.plan import Aggregate, Branch, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer.share_panes import PaneGroup, share_panes
 from headrace.partitioning.common_keys import common_keys, key_outputs
@@ -97,7 +101,9 @@ def lower(
     time_zone: str = "UTC",
 ) -> tuple[Program, Frame]:
     """The program for a graph, and the frame its source stage reads."""
-    return _Lowering(graph, typer, {n.lower(): a for n, a in (user or {}).items()}, dict(generations or {}), retired, pids).run(time_zone)
+    return _Lowering(
+        graph, typer, {n.lower(): a for n, a in (user or {}).items()}, dict(generations or {}), retired, pids
+    ).run(time_zone)
 
 
 class _Lowering:
@@ -130,7 +136,9 @@ class _Lowering:
             if isinstance(relation, Raw):
                 continue
             if isinstance(relation, Merge):
-                self.parts[name] = [self._arm(name, i, p) for i in relation.inputs for p in self.parts.get(i, [])]
+                self.parts[name] = [
+                    self._arm(name, i, p) for i in relation.inputs for p in self.parts.get(i, [])
+                ]
             elif isinstance(relation, Derive):
                 self._derive(relation)
             elif name in by_member:
@@ -145,7 +153,7 @@ class _Lowering:
                 self._emit(name)
         return self._program(time_zone), self.frame
 
-    # -- nodes over streams ----------------------------------------------------------------------------------------
+    # -- nodes over streams --------------------
     def _groups(self) -> list[PaneGroup]:
         over_streams = []
         for name in self.live:
@@ -202,11 +210,14 @@ class _Lowering:
                     filled = []
                     for branch in raw.branches:
                         args = [
-                            self.frame.column(branch.stream, self._branch_sql(raw, branch, a)) for a in call.arguments
+                            self.frame.column(branch.stream, self._branch_sql(raw, branch, a))
+                            for a in call.arguments
                         ]
                         where = None
                         if call.where is not None:
-                            where = self.frame.column(branch.stream, self._branch_sql(raw, branch, call.where))
+                            where = self.frame.column(
+                                branch.stream, self._branch_sql(raw, branch, call.where)
+                            )
                         filled.append(_fill_arguments(partial.sub, args, "_t", where))
                     columns.append(_slot_of(subs, merges, filled, partial.merge))
                 finals.append(replace(d, final=_fill_arguments(d.final, [f"p{c}" for c in columns])))
@@ -264,7 +275,7 @@ class _Lowering:
         born = self._generation(members[0].name)
         return common_keys(self.graph, members, [n for n in self.live if self._generation(n) <= born])
 
-    # -- windowed relations ----------------------------------------------------------------------------------------
+    # -- windowed relations --------------------
     def _close(self, relation: Aggregate, node: Node, decomposed: list[Decomposed]) -> None:
         assert relation.window is not None
         if relation.name not in self.used:
@@ -285,10 +296,14 @@ class _Lowering:
         scope |= {f"k{i}": type_ for i, type_ in enumerate(keys)}
         sql = self._select(relation, source, relation.having, scope)
         by_key = {i: n for n, i in key_outputs(relation)}
-        partition = tuple(by_key[k] for k in node.partition) if all(k in by_key for k in node.partition) else None
+        partition = (
+            tuple(by_key[k] for k in node.partition) if all(k in by_key for k in node.partition) else None
+        )
         self._relation(relation.name, sql, view, node.level, partition)
 
-    def _relation(self, name: str, sql: str, source: str, level: int, partition: tuple[str, ...] | None) -> None:
+    def _relation(
+        self, name: str, sql: str, source: str, level: int, partition: tuple[str, ...] | None
+    ) -> None:
         view = f"r{len(self.views)}"
         self.views[view] = name
         self._steps(level).append(Compute(view, sql, source))
@@ -319,7 +334,9 @@ class _Lowering:
             raise PlanError(f"query {query.split('$')[0]}: {e}") from e
         except duckdb.Error as e:
             reason = str(e).splitlines()[0]
-            raise PlanError(f"query {query.split('$')[0]}: {spark_sql(expression)} cannot be computed on results: {reason}") from e
+            raise PlanError(
+                f"query {query.split('$')[0]}: {spark_sql(expression)} cannot be computed on results: {reason}"
+            ) from e
         return value
 
     def _derive(self, relation: Derive) -> None:
@@ -338,11 +355,14 @@ class _Lowering:
         if list(theirs.values()) == list(ours.values()):
             return part
         casts = [
-            f'"{c}"' if t == ours[c] else f'CAST("{c}" AS {duck_type(ours[c])}) AS "{c}"' for c, t in theirs.items()
+            f'"{c}"' if t == ours[c] else f'CAST("{c}" AS {duck_type(ours[c])}) AS "{c}"'
+            for c, t in theirs.items()
         ]
         view = f"r{len(self.views)}"
         self.views[view] = union
-        self._steps(part.level).append(Compute(view, f"SELECT {', '.join(casts)}, _ws, _we FROM {part.view}", part.view))
+        self._steps(part.level).append(
+            Compute(view, f"SELECT {', '.join(casts)}, _ws, _we FROM {part.view}", part.view)
+        )
         same = part.partition is not None and all(theirs[c] == ours[c] for c in part.partition)
         return _Part(view, part.level, part.partition if same else None)
 
@@ -383,11 +403,12 @@ class _Lowering:
         if direct:
             del self.nodes[node.name]
         for part in parts:
-            if relation.window is not None:
-                place = [f"{pane_sql(time, *grid)} AS pane"]
-            else:
-                place = ["_ws", "_we"]
-            select = [*place, *(f"{k} AS k{i}" for i, k in enumerate(keys)), *(f"{s} AS p{i}" for i, s in enumerate(subs))]
+            place = ["_ws", "_we"] if relation.window is None else [f"{pane_sql(time, *grid)} AS pane"]
+            select = [
+                *place,
+                *(f"{k} AS k{i}" for i, k in enumerate(keys)),
+                *(f"{s} AS p{i}" for i, s in enumerate(subs)),
+            ]
             sql = f"SELECT {', '.join(select)} FROM {part.view} GROUP BY ALL"
             if not subs:
                 sql = f"SELECT DISTINCT {', '.join(select)} FROM {part.view}"
@@ -420,7 +441,8 @@ class _Lowering:
             arguments = [f"({v.sql})" for v in values]
             where = self._duck(relation.name, call.where, scope).sql if call.where is not None else None
             columns = [
-                _slot_of(subs, merges, [_fill_arguments(p.sub, arguments, "_we", where)], p.merge) for p in d.partials
+                _slot_of(subs, merges, [_fill_arguments(p.sub, arguments, "_we", where)], p.merge)
+                for p in d.partials
             ]
             finals.append(replace(d, final=_fill_arguments(d.final, [f"p{c}" for c in columns])))
         return finals, merges, subs[0]
@@ -433,14 +455,18 @@ class _Lowering:
     def _steps(self, level: int) -> list[Step]:
         return self.levels.setdefault(level, [])
 
-    # -- the whole -------------------------------------------------------------------------------------------------
+    # -- the whole --------------------
     def _program(self, time_zone: str) -> Program:
         raw = []
         for name in self.graph.queries:
             relation = self.graph.relations[name]
             if isinstance(relation, Raw) and name not in self.retired:
                 for branch in relation.branches:
-                    where = self.frame.column(branch.stream, spark_sql(branch.where)) if branch.where is not None else None
+                    where = (
+                        self.frame.column(branch.stream, spark_sql(branch.where))
+                        if branch.where is not None
+                        else None
+                    )
                     columns = tuple(
                         self.frame.column(branch.stream, self._branch_sql(relation, branch, exp.column(c)))
                         for c in relation.columns
@@ -449,10 +475,15 @@ class _Lowering:
         streams = []
         for stream in self.graph.streams.values():
             missed = [
-                (spec, node.streams) for node in self.nodes.values() if any(f.stream == stream.name for f in node.feeds) for spec in node.specs
+                (spec, node.streams)
+                for node in self.nodes.values()
+                if any(f.stream == stream.name for f in node.feeds)
+                for spec in node.specs
             ]
             slack = stream.policy.bound if isinstance(stream.policy, Slack) else 0
-            streams.append(StreamSpec(stream.name, stream.unit, slack, stream.horizon, tuple(dict.fromkeys(missed))))
+            streams.append(
+                StreamSpec(stream.name, stream.unit, slack, stream.horizon, tuple(dict.fromkeys(missed)))
+            )
         queries = [q for q in self.graph.queries if q not in self.retired]
         nodes = tuple(n for n in self.nodes.values() if n.specs or n.width == 0)
         levels = tuple(tuple(_stored(self.levels.get(i, []))) for i in range(max(self.levels, default=0) + 1))
@@ -474,7 +505,8 @@ def _stored(steps: list[Step]) -> list[Step]:
     """Views read more than once are stored once computed; the others melt into their reader's statement."""
     readers = [s.source for s in steps if isinstance(s, (Compute, Send, Emit))]
     return [
-        replace(s, stored=readers.count(s.view) > 1) if isinstance(s, (Close, Gather, Compute)) else s for s in steps
+        replace(s, stored=readers.count(s.view) > 1) if isinstance(s, (Close, Gather, Compute)) else s
+        for s in steps
     ]
 
 
@@ -509,7 +541,7 @@ def _leaves(graph: Graph, name: str) -> list[str]:
 
 
 def _used_by(graph: Graph, queries: set[str]) -> set[str]:
-    return Graph(graph.streams, graph.relations, {q: "" for q in queries}).live()
+    return Graph(graph.streams, graph.relations, dict.fromkeys(queries, "")).live()
 
 
 __all__ = ["PIDS", "Frame", "Typer", "lower"]

@@ -25,7 +25,9 @@ _SOURCE = (
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within it, PySpark does not write an exception with its Java stack to standard error before it raises it."""
+    """Within it, PySpark does not write an exception with its Java stack to standard error before it raises
+    it.
+    """
     loggers = [PySparkLogger.getLogger(n) for n in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
     before = [logger.disabled for logger in loggers]
     try:
@@ -47,11 +49,13 @@ def explained(error: BaseException, batch: int | None) -> HeadraceError:
         kind = getattr(errors, found[1], InternalError)
         return kind(f"{where}{found[2].strip()}")  # type: ignore[no-any-return]
     if found := _USER.search(text):
-        return errors.SqlError(f"{where}{found[1].strip()}\nNothing of this batch was committed; mend it and start again")
+        return errors.SqlError(
+            f"{where}{found[1].strip()}\nNothing of this batch was committed; mend it and start again"
+        )
     if any(mark in text for mark in _SOURCE):
         return SourceError(
-            f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. Mend or remove the file and start "
-            "again, or let Spark skip such files (spark.sql.files.ignoreCorruptFiles=true)"
+            f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. Mend or remove the "
+            "file and start again, or let Spark skip such files (stream OPTIONS (ignoreCorruptFiles true))"
         )
     if "No space left on device" in text:
         return errors.CheckpointError(

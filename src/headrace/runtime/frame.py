@@ -1,12 +1,14 @@
 """The source frame: what Spark computes before rows leave the JVM.
 
-All streams are one Spark streaming query: each is given a number, its columns a prefix, and they are united (DESIGN §3.1). Inside
-a batch one projection computes `_t`, the expressions the set needs, and `_row`, the whole row where it may be late or unusable. It is
-a JSON text because a null text costs next to nothing on the way to Arrow; a null struct costs as much as its fields.
+All streams are one Spark streaming query: each is given a number, its columns a prefix, and they are united
+(DESIGN §3.1). Inside a batch one projection computes `_t`, the expressions the set needs, and `_row`, the
+whole row where it may be late or unusable. It is a JSON text because a null text costs next to nothing on
+the way to Arrow; a null struct costs as much as its fields.
 
-The low-watermark and the clock change every batch. Written into the projection as numbers they would change the Java source Spark
-generates, and each batch would be compiled, and warmed up, anew. They are therefore read out of an array by an index Spark cannot
-fold (`spark_partition_id() * 0`): the array travels as data, the generated source stays the same.
+The low-watermark and the clock change every batch. Written into the projection as numbers they would change
+the Java source Spark generates, and each batch would be compiled, and warmed up, anew. They are therefore
+read out of an array by an index Spark cannot fold (`spark_partition_id() * 0`): the array travels as data,
+the generated source stays the same.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ def _prefixed(expression: str, stream: Stream, prefix: str) -> str:
     """Columns of a stream's expression under the names they have in the united frame; names of fields stay."""
     columns = {c for c, _ in stream.columns}
 
-    def visit(node: exp.Expression) -> exp.Expression:
+    def visit(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column):
             first = node.parts[0]
             if first.name in columns:

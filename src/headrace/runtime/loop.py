@@ -1,9 +1,10 @@
 """The micro-batch loop: plan, run, commit (DESIGN §3.1 and §5).
 
-Spark plans a batch, writes its offsets and calls us. One job does the batch: projection, source stage, exchange, slots, and as many
-more exchanges as the query graph has levels. What comes back are the tasks' META messages; from them the next manifest is made and
-published in one atomic step, and only then does Spark commit the batch. A batch Spark replays finds its id in the last manifest and
-does nothing; a batch that was never published leaves files that no manifest names.
+Spark plans a batch, writes its offsets and calls us. One job does the batch: projection, source stage,
+exchange, slots, and as many more exchanges as the query graph has levels. What comes back are the tasks'
+META messages; from them the next manifest is made and published in one atomic step, and only then does
+Spark commit the batch. A batch Spark replays finds its id in the last manifest and does nothing; a batch
+that was never published leaves files that no manifest names.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Run:
         self._in_batch = threading.Lock()
         self._ending = threading.Lock()
 
-    # -- life ------------------------------------------------------------------------------------------------------
+    # -- life --------------------
     def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any]) -> None:
         writer = united(self.graph, frames).writeStream.foreachBatch(self._foreach)
         writer = writer.option("checkpointLocation", f"{self.store.uri.rstrip('/')}/spark")
@@ -121,7 +122,7 @@ class Run:
                 self._ended = True
                 self.lock.release()
 
-    # -- one batch -------------------------------------------------------------------------------------------------
+    # -- one batch --------------------
     def _foreach(self, frame: DataFrame, batch_id: int) -> None:
         with self._in_batch:
             if batch_id <= self.manifest.batch_id:
@@ -159,7 +160,9 @@ class Run:
             "low_watermark": dict.fromkeys(self.graph.streams, bound),
         }
         rows = [r for s in range(self.slots) for r in codec.message(s, codec.PROGRESS, note).to_pylist()]
-        sent = self.spark.createDataFrame([(r["slot"], r["node"], r["payload"]) for r in rows], codec.EXCHANGE)
+        sent = self.spark.createDataFrame(
+            [(r["slot"], r["node"], r["payload"]) for r in rows], codec.EXCHANGE
+        )
         try:
             self._finish(sent, batch, self.manifest.batch_id)
         except Exception as e:
@@ -189,7 +192,9 @@ class Run:
             with told("on_batch", manifest.version):
                 self._on_batch(report)
 
-    def _report(self, manifest: Manifest, metas: list[dict[str, Any]], started: float, ran: float) -> BatchReport:
+    def _report(
+        self, manifest: Manifest, metas: list[dict[str, Any]], started: float, ran: float
+    ) -> BatchReport:
         streams = {}
         for name, state in manifest.streams.items():
             before = self.manifest.streams.get(name)
@@ -221,7 +226,7 @@ class Run:
             phases=phases,
         )
 
-    # -- reading ---------------------------------------------------------------------------------------------------
+    # -- reading --------------------
     def progress(self) -> BatchReport | None:
         """The report of the last committed batch of this run."""
         return self.reports[-1] if self.reports else None
@@ -232,14 +237,19 @@ class Run:
             from headrace.sql.source import suggest
 
             raise OptionError(f"there is no query {name!r}." + suggest(name, self.plan.schemas))
-        return Results(self.store, lambda: self.log.results(name), schema_of(self.plan.schemas[name]), lambda: self.spark)
+        return Results(
+            self.store, lambda: self.log.results(name), schema_of(self.plan.schemas[name]), lambda: self.spark
+        )
 
     def late(self, stream: str) -> Results:
         """The late and unusable rows of a stream, with the reason."""
         if stream not in self.plan.late_schemas:
             raise OptionError(f"there is no stream {stream!r}")
         return Results(
-            self.store, lambda: self.log.late(stream), schema_of(self.plan.late_schemas[stream]), lambda: self.spark
+            self.store,
+            lambda: self.log.late(stream),
+            schema_of(self.plan.late_schemas[stream]),
+            lambda: self.spark,
         )
 
 

@@ -1,9 +1,10 @@
 """plan.json: which query set a checkpoint belongs to, and what may change about it.
 
-A checkpoint outlives the text it was started with. Queries may be added (they answer from the first window that begins after
-they were added, so that every answer they give is complete) and removed. What would make committed results wrong or unreadable
-is refused, and the message says what differs: another stream, another set altogether, another text under the same name, another
-time zone. A plan whose run never committed anything binds nobody.
+A checkpoint outlives the text it was started with. Queries may be added (they answer from the first window
+that begins after they were added, so that every answer they give is complete) and removed. What would make
+committed results wrong or unreadable is refused, and the message says what differs: another stream, another
+set altogether, another text under the same name, another time zone. A plan whose run never committed
+anything binds nobody.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class PlanFile:
     hash: str = ""
     graph: dict[str, Any] = field(default_factory=dict)  # the drawing, for reports
     time_zone: str = "UTC"
-    schemas: dict[str, str] = field(default_factory=dict)  # of every query there ever was: its results stay readable
+    schemas: dict[str, str] = field(
+        default_factory=dict
+    )  # of every query there ever was: its results stay readable
     late_schemas: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -52,7 +55,9 @@ def load(store: Store) -> PlanFile | None:
     """The plan of a checkpoint, None if it has none yet."""
     if not store.exists(PATH):
         if store.list("manifests"):
-            raise CheckpointError(f"checkpoint {store.uri}: plan.json is missing; restore it, or use a new checkpoint")
+            raise CheckpointError(
+                f"checkpoint {store.uri}: plan.json is missing; restore it, or use a new checkpoint"
+            )
         return None
     try:
         data = json.loads(store.read(PATH))
@@ -86,7 +91,9 @@ def unbound(store: Store, old: PlanFile, graph: Graph) -> None:
 
 
 def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) -> PlanFile:
-    """The plan file for a graph on a checkpoint that may hold an earlier one; refuses what cannot be continued."""
+    """The plan file for a graph on a checkpoint that may hold an earlier one; refuses what cannot be
+    continued.
+    """
     where = f"checkpoint {store.uri}"
     probe = hash_probe()
     streams = described(graph)
@@ -161,7 +168,11 @@ def _can_begin(store: Store, node: Node, born: int | None) -> None:
 
 def hash_probe() -> str:
     """DuckDB's hash of fixed values: mini-partitions depend on it, so it must not change under a checkpoint."""
-    rows = duckdb.connect().sql("SELECT hash(1::INT), hash('a'), hash(1::BIGINT, 'b'), hash(NULL::DATE)").fetchall()
+    rows = (
+        duckdb.connect()
+        .sql("SELECT hash(1::INT), hash('a'), hash(1::BIGINT, 'b'), hash(NULL::DATE)")
+        .fetchall()
+    )
     return "-".join(str(v) for v in rows[0])
 
 
@@ -172,7 +183,9 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
         before, now = (dict(map(tuple, s[name]["columns"])) for s in (old, new))
         parts += [f"column {name}.{c} is gone" for c in before if c not in now]
         parts += [f"column {name}.{c} is new" for c in now if c not in before]
-        parts += [f"column {name}.{c} was {t} and is {now[c]}" for c, t in before.items() if now.get(c, t) != t]
+        parts += [
+            f"column {name}.{c} was {t} and is {now[c]}" for c, t in before.items() if now.get(c, t) != t
+        ]
         if old[name]["on"] != new[name]["on"]:
             parts.append(f"{name} was PROGRESSING ON {old[name]['on']} and is on {new[name]['on']}")
     return "; ".join(parts)

@@ -1,9 +1,10 @@
 """Where committed results go besides the result log.
 
-A sink is handed what a manifest names, after it was published, with the version as batch id. What was delivered is remembered per
-sink in the checkpoint, and a restart delivers what a crash left undelivered: at least once, and with the batch id a sink can make
-that exactly once. Directory sinks do: their file names follow from query and batch id. A sink that is new to a checkpoint gets
-what is committed from then on; a directory gets everything.
+A sink is handed what a manifest names, after it was published, with the version as batch id. What was
+delivered is remembered per sink in the checkpoint, and a restart delivers what a crash left undelivered: at
+least once, and with the batch id a sink can make that exactly once. Directory sinks do: their file names
+follow from query and batch id. A sink that is new to a checkpoint gets what is committed from then on; a
+directory gets everything.
 """
 
 from __future__ import annotations
@@ -121,7 +122,9 @@ def make_sink(sink: Any, spark: Any) -> Sink:
         return sink  # type: ignore[no-any-return]
     if callable(sink):
         return Callback(sink)
-    raise OptionError(f"sink: expected a function, a sink or a text like 'csv:DIR', got {type(sink).__name__}")
+    raise OptionError(
+        f"sink: expected a function, a sink or a text like 'csv:DIR', got {type(sink).__name__}"
+    )
 
 
 class Delivery:
@@ -173,7 +176,9 @@ class Delivery:
 
 @contextmanager
 def told(who: str, batch_id: int) -> Iterator[None]:
-    """Within it, what the user's function raises becomes an error that says whose it is and that nothing is lost."""
+    """Within it, what the user's function raises becomes an error that says whose it is and that nothing is
+    lost.
+    """
     try:
         yield
     except HeadraceError:

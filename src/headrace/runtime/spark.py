@@ -9,7 +9,8 @@ import sys
 from pyspark.sql import SparkSession
 
 SETTINGS = {
-    # One bad row must not stop twenty queries: arithmetic and cast errors are NULL (documented in docs/sql.md).
+    # One bad row must not stop twenty queries: arithmetic and cast errors are NULL (documented in
+    # docs/sql.md).
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     # A batch is one small, fixed plan; re-planning it between stages costs more than it can save.
@@ -20,7 +21,8 @@ SETTINGS = {
     "spark.python.worker.reuse": "true",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # Spark's default writes its offset log through FileContext, which on a local disk starts some thirty
-    # processes (readlink, chmod) a batch. Results do not depend on that log: manifests decide what is committed.
+    # processes (readlink, chmod) a batch. Results do not depend on that log: manifests decide what is
+    # committed.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
@@ -36,7 +38,9 @@ def make_session(master: str | None = None, **settings: str) -> SparkSession:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("headrace").master(master)
     if master.startswith("local"):
-        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.driver.host", "127.0.0.1").config(
+            "spark.driver.bindAddress", "127.0.0.1"
+        )
         builder = builder.config("spark.driver.memory", os.environ.get("HEADRACE_DRIVER_MEMORY", "2g"))
         builder = builder.config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")  # for throughput
     for key, value in {**SETTINGS, **settings}.items():

@@ -59,7 +59,10 @@ def start(
         program, frame = lower(graph, typer, user, plan.generations, plan.retired, time_zone=zone)
         plan_file.settle(store, plan, program, latest)
         plan.graph = drawing(graph, program)
-        opened = {n: frames[n] if n in frames else open_source(spark, s, bases.get(n)) for n, s in graph.streams.items()}
+        opened = {
+            n: frames[n] if n in frames else open_source(spark, s, bases.get(n))
+            for n, s in graph.streams.items()
+        }
         if slots is None:
             slots = latest.slots if latest is not None else max(1, spark.sparkContext.defaultParallelism)
         plan.save(store)
@@ -111,7 +114,11 @@ def open_source(spark: SparkSession, stream: Stream, base: Path | None) -> DataF
 
 def _as_planned(graph: Graph, plan: plan_file.PlanFile, user: dict[str, UserAggregate]) -> Graph:
     """The graph in the order of the plan, with removed queries that still share state."""
-    if not plan.retired and list(plan.queries) == list(graph.queries) and list(plan.streams) == list(graph.streams):
+    if (
+        not plan.retired
+        and list(plan.queries) == list(graph.queries)
+        and list(plan.streams) == list(graph.streams)
+    ):
         return graph
     binder = Binder(user)
     for name in plan.streams:

@@ -1,4 +1,6 @@
-"""The functions Spark runs in its Python workers. They are importable, so that a plan carries their names and not their code."""
+"""The functions Spark runs in its Python workers. They are importable, so that a plan carries their names and
+not their code.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Spark's answer to "what type is this?".
 
-Spark is the authority on names and types of scalar expressions and aggregates: every relation is analysed by Spark over a row of
-typed NULLs, so nothing is read and a mistake shows when the query is registered, with Spark's own words.
+Spark is the authority on names and types of scalar expressions and aggregates: every relation is analysed
+by Spark over a row of typed NULLs, so nothing is read and a mistake shows when the query is registered,
+with Spark's own words.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class SparkTyper:
     def _compute(self, name: str) -> StructType:
         relation = self.graph.relations[name]
         if name in self.graph.streams:
-            columns = {c: t for c, t in self.graph.streams[name].columns}
+            columns = dict(self.graph.streams[name].columns)
             return self._analyse(name, f"SELECT * FROM {_row(columns)}")
         if isinstance(relation, Raw):
             arms = []
@@ -77,7 +78,9 @@ class SparkTyper:
             return self._analyse(name, " UNION ALL ".join(arms))
         if isinstance(relation, Merge):
             arms = [
-                "SELECT " + ", ".join(f"`{c}`" for c in self.graph.relations[i].columns) + f" FROM {_row(self.column_types(i))}"
+                "SELECT "
+                + ", ".join(f"`{c}`" for c in self.graph.relations[i].columns)
+                + f" FROM {_row(self.column_types(i))}"
                 for i in relation.inputs
             ]
             return self._analyse(name, " UNION ALL ".join(arms))
@@ -118,7 +121,9 @@ class SparkTyper:
                 return self.spark.sql(sql).schema
         except (AnalysisException, ParseException) as e:
             text = str(e).strip().split("; line")[0].split("\n")[0]
-            raise SqlError(f"{'stream' if name in self.graph.streams else 'query'} {name.split('$')[0]}: {text}") from e
+            raise SqlError(
+                f"{'stream' if name in self.graph.streams else 'query'} {name.split('$')[0]}: {text}"
+            ) from e
 
 
 def _number(value: float) -> str:
