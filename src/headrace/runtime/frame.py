@@ -63,7 +63,8 @@ def projection(graph: Graph, frame: Frame, program: Program, batch: Batch) -> li
             high = None if base is None else base + spec.horizon
         low_at, high_at = _moving(-_NEVER if low is None else low), _moving(_NEVER if high is None else high)
         whole = ", ".join(f"`{prefix}{c}` AS `{c}`" for c, _ in stream.columns)
-        flagged = f"CASE WHEN {tick} IS NULL OR {tick} < {low_at} OR {tick} > {high_at} THEN to_json(struct({whole}), {_FORMATS}) END"
+        odd = f"{tick} IS NULL OR {tick} < {low_at} OR {tick} > {high_at}"
+        flagged = f"CASE WHEN {odd} THEN to_json(struct({whole}), {_FORMATS}) END"
         ticks.append(tick)
         rows.append(flagged)
         for column, expression in frame.columns[name]:

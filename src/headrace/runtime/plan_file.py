@@ -106,8 +106,8 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) 
     streams = {name: streams[name] for name in old.streams}  # Spark's log knows sources by their place
     if time_zone != old.time_zone:
         raise CheckpointError(
-            f"{where} was written with the session time zone {old.time_zone}, this session has {time_zone}; a window half of each "
-            f"would be wrong. Set spark.sql.session.timeZone to {old.time_zone}, or use a new checkpoint"
+            f"{where} was written with the session time zone {old.time_zone}, this session has {time_zone}; "
+            f"a window half of each would be wrong. Set spark.sql.session.timeZone to {old.time_zone}, or use a new checkpoint"
         )
     if live and graph.queries and not live & set(graph.queries):
         raise CheckpointError(
