@@ -17,6 +17,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from headrace.errors import PlanError
+from headrace.logical.plan import Aggregate
 from headrace.physical import spark_types as t
 from headrace.physical.duck_cast import cast, duck_type, wrapped
 
@@ -39,6 +40,15 @@ def translate(node: exp.Expr, scope: Mapping[str, str]) -> Typed:
 
 def spark_sql(node: exp.Expr) -> str:
     return node.sql(dialect="spark", identify=True)
+
+
+def spoken(message: str, relation: Aggregate) -> str:
+    """A message about k0, a0, … in the words of the query."""
+    for i, call in enumerate(relation.calls):
+        message = message.replace(f"`a{i}`", call.text.lower())
+    for i, key in enumerate(relation.keys):
+        message = message.replace(f"`k{i}`", key.sql(dialect="spark"))
+    return message
 
 
 class _Translator:

@@ -15,7 +15,7 @@ from headrace.errors import PlanError, SqlError
 from headrace.logical.plan import Aggregate, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import result_type
-from headrace.physical.duck import translate
+from headrace.physical.duck import spoken, translate
 from headrace.physical.duck_cast import duck_type, spark_name
 from headrace.physical.spark_types import wider
 
@@ -42,10 +42,10 @@ class DuckTyper:
                 self._types(b.stream, [e.sql(dialect="spark") for _, e in b.columns])
                 for b in relation.branches
             ]
-            return dict(zip(relation.columns, self._wider(arms), strict=True))
+            return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         if isinstance(relation, Merge):
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
-            return dict(zip(relation.columns, self._wider(arms), strict=True))
+            return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         time = "timestamp" if relation.unit == "us" else "bigint"
         scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
         if isinstance(relation, Derive):
@@ -57,18 +57,22 @@ class DuckTyper:
             for i, call in enumerate(relation.calls):
                 arguments = self.types(relation.input, [a.sql(dialect="spark") for a in call.arguments])
                 scope[f"a{i}"] = result_type(call, arguments, self.user)
-        outputs = [e.sql(dialect="spark") for _, e in relation.outputs]
-        return dict(zip(relation.columns, self._in(scope, outputs), strict=True))
+        try:
+            return {n: translate(e, scope).type for n, e in relation.outputs}
+        except PlanError as e:
+            reason = spoken(str(e), relation) if isinstance(relation, Aggregate) else str(e)
+            raise PlanError(f"query {name.split('$')[0]}: {reason}") from e
 
-    def _wider(self, arms: Sequence[Sequence[str]]) -> list[str]:
+    def _wider(self, name: str, arms: Sequence[Sequence[str]]) -> list[str]:
         """The types of a union of rows of these types."""
         out = list(arms[0])
         for arm in arms[1:]:
             for i, (mine, theirs) in enumerate(zip(out, arm, strict=True)):
                 found = wider(mine, theirs)
                 if found is None:
+                    query = name.split("$")[0]
                     raise SqlError(
-                        f"column {i + 1} of UNION ALL is {mine} in one arm and {theirs} in another"
+                        f"query {query}: column {i + 1} of UNION ALL is {mine} in one arm, {theirs} elsewhere"
                     )
                 out[i] = found
         return out
@@ -90,7 +94,10 @@ class DuckTyper:
             return translate(node, scope).type
         except PlanError:  # a function that only Spark runs; DuckDB may know its type
             row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in scope.items())
-            (found,) = self.con.sql(f"SELECT {node.sql(dialect='duckdb')} FROM (SELECT {row})").types
+            try:
+                (found,) = self.con.sql(f"SELECT {node.sql(dialect='duckdb')} FROM (SELECT {row})").types
+            except duckdb.Error:
+                return "string"
             return spark_name(str(found))
 
     def result_schema(self, relation: str) -> bytes:

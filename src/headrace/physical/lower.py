@@ -41,12 +41,12 @@ from headrace.kernels.spec import (
     StreamSpec,
 )
 from headrace.kernels.sql import pane_sql
-from headrace.logical.plan import Aggregate, Branch, Derive, Graph, Merge, Raw
+from headrace.logical.plan import Aggregate, Branch, Call, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer.share_panes import PaneGroup, share_panes
 from headrace.partitioning.common_keys import common_keys, key_outputs
 from headrace.physical.aggregates import Decomposed, decompose, fill
-from headrace.physical.duck import Typed, spark_sql, translate
+from headrace.physical.duck import Typed, spark_sql, spoken, translate
 from headrace.physical.duck_cast import cast, duck_type
 from headrace.progress import Slack
 from headrace.windows import WindowSpec, shared_pane
@@ -204,7 +204,7 @@ class _Lowering:
             finals: list[Decomposed] = []
             for call in member.calls:
                 types = tuple(self.typer.types(raw.name, [spark_sql(a) for a in call.arguments]))
-                d = decompose(call, types, self.user)
+                d = self._decomposed(member, call, types)
                 columns = []
                 for partial in d.partials:
                     filled = []
@@ -249,6 +249,12 @@ class _Lowering:
         """A feed's partials with the Spark text of each column they read: what the node stores, in words."""
         texts = dict(self.frame.columns[feed.stream])
         return [re.sub(r"\bc\d+\b", lambda m: texts[m[0]], sub) for sub in feed.subs]
+
+    def _decomposed(self, relation: Aggregate, call: Call, types: tuple[str, ...]) -> Decomposed:
+        try:
+            return decompose(call, types, self.user)
+        except PlanError as e:
+            raise PlanError(f"query {relation.name.split('$')[0]}: {e}") from e
 
     def _node(
         self,
@@ -315,28 +321,28 @@ class _Lowering:
         declared = self.typer.column_types(relation.name)
         columns = []
         for name, expression in relation.outputs:
-            value = self._duck(relation.name, expression, scope)
+            value = self._duck(relation, expression, scope)
             columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
         sql = f"SELECT {', '.join([*columns, '_ws', '_we'])} FROM {source}"
-        return sql + (f" WHERE {self._duck(relation.name, where, scope).sql}" if where is not None else "")
+        return sql + (f" WHERE {self._duck(relation, where, scope).sql}" if where is not None else "")
 
     def _window_types(self, unit: str) -> dict[str, str]:
         time = "timestamp" if unit == "us" else "bigint"
         return {"window_start": time, "window_end": time}
 
-    def _duck(self, query: str, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
-        """An expression on results, sure to be one DuckDB takes: a mistake shows when the query is registered."""
+    def _duck(self, relation: Aggregate | Derive, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
+        """An expression on results that DuckDB is sure to take: a mistake shows when the query is registered."""
         try:
             value = translate(expression, scope)
             row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in {**scope, "_ws": "bigint"}.items())
-            self.con.sql(f"SELECT {value.sql} FROM (SELECT {row})")
-        except PlanError as e:
-            raise PlanError(f"query {query.split('$')[0]}: {e}") from e
-        except duckdb.Error as e:
-            reason = str(e).splitlines()[0]
-            raise PlanError(
-                f"query {query.split('$')[0]}: {spark_sql(expression)} cannot be computed on results: {reason}"
-            ) from e
+            self.con.sql(f"SELECT {value.sql} FROM (SELECT {row})").fetchall()
+        except (PlanError, duckdb.Error) as e:
+            reason = str(e)
+            if isinstance(e, duckdb.Error):
+                reason = f"{spark_sql(expression)} cannot be computed on results: {reason.splitlines()[0]}"
+            if isinstance(relation, Aggregate):
+                reason = spoken(reason, relation)
+            raise PlanError(f"query {relation.name.split('$')[0]}: {reason}") from e
         return value
 
     def _derive(self, relation: Derive) -> None:
@@ -384,7 +390,7 @@ class _Lowering:
         else:
             partition = self._partition([relation])
         scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
-        keys = [self._duck(relation.name, k, scope).sql for k in relation.keys]
+        keys = [self._duck(relation, k, scope).sql for k in relation.keys]
         grid = shared_pane([relation.window]) if relation.window is not None else (0, 0)
         node = self._node(
             label=f"{relation.input} by {', '.join(keys) or 'all'}",
@@ -436,10 +442,10 @@ class _Lowering:
         finals = []
         scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
         for call in relation.calls:
-            values = [self._duck(relation.name, a, scope) for a in call.arguments]
-            d = decompose(call, tuple(v.type for v in values), self.user)
+            values = [self._duck(relation, a, scope) for a in call.arguments]
+            d = self._decomposed(relation, call, tuple(v.type for v in values))
             arguments = [f"({v.sql})" for v in values]
-            where = self._duck(relation.name, call.where, scope).sql if call.where is not None else None
+            where = self._duck(relation, call.where, scope).sql if call.where is not None else None
             columns = [
                 _slot_of(subs, merges, [_fill_arguments(p.sub, arguments, "_we", where)], p.merge)
                 for p in d.partials

@@ -8,6 +8,7 @@ to purge its state.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from sqlglot import exp
@@ -34,7 +35,9 @@ from headrace.sql.window_clause import GroupWindow, bracket_window, group_window
 from headrace.windows import WindowSpec, ticks
 
 _INTEGERS = {"tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long"}
+_NO_OVER = "OVER (…) is not supported: group by a window instead"
 _TIMES = {"timestamp", "timestamp_ltz", "timestamp_ntz", "date"}
+_INTERNAL = {"_ws", "_we", "_row", "_reason"}
 _REFUSED = {
     "order": "ORDER BY: results are published once, in any order; order them when you read them",
     "limit": "LIMIT: a continuous query has no last row to count to",
@@ -89,6 +92,10 @@ class Binder:
         lowered = [c.lower() for c, _ in columns]
         if doubled := {c for c in lowered if lowered.count(c) > 1}:
             raise SqlError(f"stream {name}: column {sorted(doubled)[0]!r} is declared twice")
+        if bad := [c for c, _ in columns if '"' in c or "`" in c or c.lower() in _INTERNAL]:
+            raise SqlError(
+                f"stream {name}: {bad[0]!r} cannot be the name of a column; rename it in the source"
+            )
         if reserved := set(lowered) & set(WINDOW_COLUMNS):
             raise SqlError(
                 f"stream {name}: {sorted(reserved)[0]!r} is the name of a result column; rename it"
@@ -143,6 +150,11 @@ class Binder:
         self.queries.pop(name)
 
     def _new_name(self, name: str) -> None:
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise SqlError(
+                f"{name!r} cannot be the name of a stream or query: names become names of folders; "
+                "use letters, digits and _, and start with a letter or _"
+            )
         taken = {n.lower() for n in [*self.streams, *self.queries]}
         if name.lower() in taken:
             raise SqlError(f"the name {name!r} is taken by another stream or query")
@@ -195,11 +207,18 @@ class Binder:
             else:
                 arms.append(part)
         parts = [self._body(arm, self._name_part()) for arm in arms]
-        width = {len(p.columns) for p in parts}
-        if len(width) > 1:
-            raise self._fail(None, f"the arms of UNION ALL have {sorted(width)} columns; they must agree")
         relation: Relation
         raws = [p for p in parts if isinstance(p, Raw)]
+        if raws and len(raws) < len(parts):
+            raise PlanError(
+                "UNION ALL of rows with windows and rows without: give all arms a window, or none"
+            )
+        if other := next((p for p in parts if len(p.columns) != len(parts[0].columns)), None):
+            raise self._fail(
+                None,
+                f"the arms of UNION ALL have different widths, ({', '.join(parts[0].columns)}) and "
+                f"({', '.join(other.columns)})",
+            )
         if len(raws) == len(parts):
             names = raws[0].columns
             branches = tuple(
@@ -211,10 +230,6 @@ class Binder:
             units = {raw.unit for raw in raws}
             at = times.pop() if len(times) == 1 and len(units) == 1 else None
             relation = Raw(name, branches, None if at is None else names[at], raws[0].unit)
-        elif raws:
-            raise PlanError(
-                "UNION ALL of rows with windows and rows without: give all arms a window, or none"
-            )
         else:
             parts = [
                 p if p.columns == parts[0].columns else self._renamed(p, parts[0].columns) for p in parts
@@ -270,8 +285,10 @@ class Binder:
         if where is not None and (bad := self._aggregate_in(where)) is not None:
             raise self._fail(bad, "an aggregate in WHERE: use HAVING")
         group = select.args.get("group")
-        if group is not None and any(
-            group.args.get(k) for k in ("rollup", "cube", "grouping_sets", "all", "totals")
+        sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
+        if group is not None and (
+            any(group.args.get(k) for k in ("rollup", "cube", "grouping_sets", "all", "totals"))
+            or any(isinstance(e, sets) for e in group.expressions)
         ):
             raise self._fail(
                 group, "GROUP BY takes expressions; ROLLUP, CUBE and GROUPING SETS are not supported"
@@ -309,20 +326,18 @@ class Binder:
             inner = Aggregate(**{**aggregate.__dict__, "name": self._name_part()})
             self.relations[inner.name] = inner
             return _distinct(name, inner.name, inner.columns, None, inner.unit)
-        outputs = scope.outputs(select.expressions)
+        outputs = scope.outputs(select.expressions, windowed=True)
         return _distinct(name, source.name, outputs, window, source.unit)
 
     def _aggregate_in(self, *nodes: exp.Expr | None) -> exp.Expr | None:
         for node in nodes:
             for child in node.walk() if node is not None else ():
+                if isinstance(child, exp.Window):
+                    raise self._fail(child, _NO_OVER)
                 if aggregate_call(child, self.user_defined) is not None:
                     return child
                 if isinstance(child, exp.AggFunc):
-                    raise self._fail(
-                        child,
-                        f"the aggregate {child.sql(dialect='spark')} is not supported."
-                        + suggest(child.key, NAMES),
-                    )
+                    raise self._fail(child, f"this aggregate is not supported. There is: {', '.join(NAMES)}.")
         return None
 
     def _check_window(
@@ -405,7 +420,7 @@ class _Scope:
             if isinstance(child, (exp.Subquery, exp.Select)):
                 raise self.binder._fail(child, "a sub-select in an expression is not supported")
             if isinstance(child, exp.Window):
-                raise self.binder._fail(child, "OVER (…) is not supported: group by a window instead")
+                raise self.binder._fail(child, _NO_OVER)
             if not isinstance(child, exp.Column):
                 return child
             if extra is not None and (replaced := extra(child)) is not None:
@@ -426,12 +441,18 @@ class _Scope:
             node, f"{self.source.name} has no column {node.sql()!r}." + suggest(name, self.columns.values())
         )
 
-    def outputs(self, expressions: Iterable[exp.Expr]) -> tuple[Output, ...]:
-        """A SELECT list without aggregates: stars expanded, names given."""
+    def outputs(self, expressions: Iterable[exp.Expr], windowed: bool = False) -> tuple[Output, ...]:
+        """A SELECT list without aggregates: stars expanded, names given; `windowed`: window columns too."""
         out: list[Output] = []
         for i, e in enumerate(expressions):
             if isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star)):
                 out += [(c, exp.column(c)) for c in self.source.columns]
+            elif (
+                windowed
+                and isinstance(e.unalias(), exp.Column)
+                and e.unalias().name.lower() in WINDOW_COLUMNS
+            ):
+                out.append((output_name(e, i), exp.column(e.unalias().name.lower())))
             else:
                 out.append((output_name(e, i), self.resolve(e.unalias())))
         return _unique(out, self.binder._query)
@@ -539,6 +560,10 @@ class _Items:
         return _transform_top_down(node, visit)
 
     def _call(self, node: exp.Expr, call: Call) -> exp.Expr:
+        if (inner := self.binder._aggregate_in(*call.arguments, call.where)) is not None:
+            raise self.binder._fail(
+                inner, "an aggregate inside an aggregate: make the inner one a query of its own and read it"
+            )
         arguments = tuple(self.scope.resolve(a) for a in call.arguments)
         where = self.scope.resolve(call.where) if call.where is not None else None
         call = Call(call.function, arguments, call.parameters, call.text, where)
@@ -566,15 +591,24 @@ class _Items:
 
 def output_name(node: exp.Expr, position: int) -> str:
     """The name of a SELECT item: its alias, its column, or Spark-like text."""
-    if isinstance(node, (exp.Alias, exp.Column)):
-        return node.alias_or_name
-    return node.alias_or_name or node.sql(dialect="spark").lower().replace("`", "") or f"_c{position}"
+    if isinstance(node, (exp.Alias, exp.Column, exp.Dot)):
+        name = node.alias or node.name
+        return name.lower() if name.lower() in WINDOW_COLUMNS else name
+    text = node.sql(dialect="spark").lower().replace("`", "")
+    return text.replace("count(*)", "count(1)") or f"_c{position}"
 
 
 def _unique(outputs: list[Output], query: str) -> tuple[Output, ...]:
     names = [n.lower() for n, _ in outputs]
     if doubled := [n for n in names if names.count(n) > 1]:
         raise SqlError(f"two result columns are called {doubled[0]!r}; give one of them another name with AS")
+    for name, e in outputs:
+        if name in WINDOW_COLUMNS and not (isinstance(e, exp.Column) and e.name == name):
+            raise SqlError(
+                f"a result column is called {name!r}, which is the window's; give it another name with AS"
+            )
+        if name.lower() in _INTERNAL or '"' in name or "`" in name:
+            raise SqlError(f"a result column cannot be called {name!r}; give it another name with AS")
     return tuple(outputs)
 
 
@@ -619,9 +653,7 @@ def _substitute(node: exp.Expr, columns: dict[str, exp.Expr]) -> exp.Expr:
     return _transform_top_down(node, visit)
 
 
-def _transform_top_down(
-    node: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]
-) -> exp.Expr:
+def _transform_top_down(node: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """Replace from the root; what is replaced is not visited again."""
     new = visit(node)
     if new is not node:
@@ -631,7 +663,5 @@ def _transform_top_down(
         if isinstance(value, exp.Expr):
             new.set(key, _transform_top_down(value, visit))
         elif isinstance(value, list):
-            new.set(
-                key, [_transform_top_down(v, visit) if isinstance(v, exp.Expr) else v for v in value]
-            )
+            new.set(key, [_transform_top_down(v, visit) if isinstance(v, exp.Expr) else v for v in value])
     return new

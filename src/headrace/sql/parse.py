@@ -13,6 +13,9 @@ every position still points into the user's text:
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
@@ -93,7 +96,7 @@ def parse_script(script: str) -> list[Statement]:
     try:
         tokens = _tokens(script)
     except TokenError as e:
-        raise SqlError(f"the text cannot be read: {e}") from e
+        raise _unreadable(script, e) from e
     statements: list[Statement] = []
     for part in _split(tokens):
         cursor = _Cursor(script, part)
@@ -124,11 +127,21 @@ def parse_query(name: str, text: str) -> CreateQuery:
     try:
         tokens = _tokens(text)
     except TokenError as e:
-        raise SqlError(f"query {name}: the text cannot be read: {e}") from e
+        raise SqlError(f"query {name}: {_unreadable(text, e)}") from e
     parts = _split(tokens)
     if len(parts) != 1:
         raise SqlError(f"query {name}: expected one SELECT, found {len(parts)} statements")
     return CreateQuery(name, _body(text, parts[0]), text.strip().rstrip(";"), text)
+
+
+def _unreadable(script: str, e: TokenError) -> SqlError:
+    """A text or comment that never ends; the tokenizer says where it starts."""
+    place = re.search(r"Missing (.+) from (\d+):(\d+)", str(e.__cause__))
+    if place is None:
+        return SqlError("the text cannot be read; is there a comment that is not closed?")
+    start = sum(len(part) for part in script.splitlines(keepends=True)[: int(place[2]) - 1]) + int(place[3])
+    start = max(0, script.rfind(place[1], 0, start + 1))
+    return error(script, start, start, f"this is not closed: expected {place[1]}")
 
 
 def _tokens(script: str) -> list[Token]:
@@ -248,7 +261,9 @@ def _body(script: str, tokens: list[Token]) -> exp.Expr:
     except ParseError as e:
         first = e.errors[0]
         place = _offset(script, first.get("line"), first.get("col"), first.get("highlight"))
-        raise error(script, *place, str(first.get("description") or "syntax error")) from e
+        what = str(first.get("description") or "syntax error")
+        what = "an argument is missing" if what.startswith("Required keyword") else what
+        raise error(script, *place, what) from e
     if not isinstance(body, exp.Query):
         raise error(script, tokens[0].start, tokens[-1].end, "a query is a SELECT or a UNION ALL of SELECTs")
     for table in body.find_all(exp.Table, exp.Subquery):
@@ -380,14 +395,14 @@ def _window(script: str, tokens: list[Token]) -> BracketWindow:
             raise cursor.fail(f"{word} is given twice in this window", token)
         seen.add(word)
         if word == "RANGE":
-            text = cursor.until(stop, "a length, like 10 MINUTES")
+            text = _length(cursor, "a length, like 10 MINUTES")
             range_ = None if text.upper() == "ALL" else text
         elif word == "SLIDE":
-            slide = cursor.until(stop, "a step, like 1 MINUTE")
+            slide = _length(cursor, "a step, like 1 MINUTE")
         elif word == "ORIGIN":
             origin = cursor.until(stop, "a timestamp in quotes, a number or a duration")
         elif word == "RESET":
-            reset = cursor.until(stop, "a length, like 1 DAY")
+            reset = _length(cursor, "a length, like 1 DAY")
         elif word == "ALIGN":
             align = cursor.next("START or END").text.lower()
             if align not in ("start", "end"):
@@ -401,6 +416,19 @@ def _window(script: str, tokens: list[Token]) -> BracketWindow:
     if "RANGE" not in seen:
         raise cursor.fail("a window needs a RANGE (or RANGE ALL)", tokens[0])
     return BracketWindow(range_, slide, origin, align, reset, attribute, tokens[0].start, tokens[-1].end)
+
+
+def _length(cursor: _Cursor, what: str) -> str:
+    """A length of time; a second word in a row is a window clause nobody knows."""
+    start = cursor.i
+    text = cursor.until(set(_WINDOW_WORDS), what)
+    words = cursor.tokens[start : cursor.i]
+    for last, token in pairwise(words):
+        if last.text.isalpha() and token.text.isalpha() and last.text.upper() != "INTERVAL":
+            raise cursor.fail(
+                f"{token.text!r} is not a window clause." + suggest(token.text, _WINDOW_WORDS), token
+            )
+    return text
 
 
 def _take_group_aliases(tokens: list[Token]) -> list[Token]:

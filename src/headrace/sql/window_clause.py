@@ -136,7 +136,10 @@ def _origin(text: str, unit: str, fail: Fail) -> int:
     try:
         moment = datetime.fromisoformat(text.strip("'\""))
     except ValueError:
-        return _ticks(text, unit)
+        try:
+            return _ticks(text, unit)
+        except HeadraceError:
+            raise fail(f"ORIGIN takes a time like '2024-01-01 00:00:00' or a length, got {text!r}") from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     delta = moment - datetime(1970, 1, 1, tzinfo=UTC)

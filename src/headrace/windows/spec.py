@@ -39,16 +39,16 @@ class WindowSpec:
     reset: int | None = None
 
     def __post_init__(self) -> None:
+        if self.range is not None:
+            _positive("RANGE", self.range)
         _positive("SLIDE", self.slide)
         if self.align not in ("start", "end"):
             raise OptionError(f"window: ALIGN must be START or END, not {self.align!r}")
-        if self.range is not None:
-            _positive("RANGE", self.range)
-            if self.reset is not None:
-                raise OptionError(
-                    f"window: RESET goes with RANGE ALL, but RANGE is {self.range} ticks; "
-                    "write RANGE ALL, or leave RESET out"
-                )
+        if self.range is not None and self.reset is not None:
+            raise OptionError(
+                f"window: RESET goes with RANGE ALL, but RANGE is {self.range} ticks; "
+                "write RANGE ALL, or leave RESET out"
+            )
         if self.reset is not None:
             _positive("RESET", self.reset)
             if self.reset % self.slide:

@@ -1,0 +1,380 @@
+What is refused, where it points, and what it suggests.
+
+-- # not a statement
+CREATE TABLE t (a INT)
+-- =>
+-- SqlError: expected CREATE STREAM or CREATE QUERY, found CREATE TABLE. There is: QUERY, STREAM.
+--   line 1: CREATE TABLE t (a INT)
+--                  ^^^^^
+
+-- # a misspelt statement
+CREATE QUERRY q AS SELECT 1
+-- =>
+-- SqlError: expected CREATE STREAM or CREATE QUERY, found CREATE QUERRY. Did you mean 'QUERY'?
+--   line 1: CREATE QUERRY q AS SELECT 1
+--                  ^^^^^^
+
+-- # a query without a SELECT
+CREATE QUERY q AS
+-- =>
+-- SqlError: expected a SELECT after AS
+--   line 1: CREATE QUERY q AS
+--                          ^^
+
+-- # an expression cut short
+SELECT srcIP, count( FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- SqlError: Expecting )
+--   line 1: SELECT srcIP, count( FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+--                                                                   ^^^^^
+
+-- # a word too many
+SELECT srcIP FROM tcp WHERE len > 1 GROUP srcIP
+-- =>
+-- SqlError: Invalid expression / Unexpected token
+--   line 1: SELECT srcIP FROM tcp WHERE len > 1 GROUP srcIP
+--                                               ^^^^^
+
+-- # a text not closed
+SELECT srcIP FROM tcp WHERE name = 'x
+-- =>
+-- SqlError: query q: this is not closed: expected '
+--   line 1: SELECT srcIP FROM tcp WHERE name = 'x
+--                                              ^
+
+-- # an unknown stream
+SELECT count(*) AS n FROM tpc [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: there is no stream or query 'tpc'. Did you mean 'tcp'?
+--   line 1: SELECT count(*) AS n FROM tpc [RANGE 1 MINUTE]
+--                                     ^^^
+
+-- # an unknown stream with a catalog
+SELECT count(*) AS n FROM other.tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: there is no stream or query 'other.tcp'. Did you mean 'tcp'?
+--   line 1: SELECT count(*) AS n FROM other.tcp [RANGE 1 MINUTE]
+--                                     ^^^^^^^^^
+
+-- # an unknown column
+SELECT srcIQ, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIQ
+-- =>
+-- SqlError: query q: tcp has no column 'srcIQ'. Did you mean 'srcIP'?
+--   line 1: SELECT srcIQ, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIQ
+--                                                                          ^^^^^
+
+-- # an unknown column in the second line
+SELECT srcIP,
+  sum(lenn) AS s
+FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- SqlError: query q: tcp has no column 'lenn'. Did you mean 'len'?
+--   line 2:   sum(lenn) AS s
+--                 ^^^^
+
+-- # an unknown column of an alias
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] AS t WHERE u.len > 1
+-- =>
+-- SqlError: query q: tcp has no column 'u.len'. Did you mean 'len'?
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] AS t WHERE u.len > 1
+--                                                                     ^^^^^
+
+-- # a column that is neither grouped nor aggregated
+SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- SqlError: query q: 'destIP' is neither in GROUP BY nor inside an aggregate; add it to GROUP BY
+--   line 1: SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+--                         ^^^^^^
+
+-- # an aggregate in WHERE
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE sum(len) > 1
+-- =>
+-- SqlError: query q: an aggregate in WHERE: use HAVING
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE sum(len) > 1
+--                                                                ^^^
+
+-- # an aggregate of an aggregate
+SELECT sum(count(*)) AS n FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: an aggregate inside an aggregate: make the inner one a query of its own and read it
+--   line 1: SELECT sum(count(*)) AS n FROM tcp [RANGE 1 MINUTE]
+--                      ^^^^^
+
+-- # an aggregate nobody has
+SELECT array_agg(len) AS a FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: this aggregate is not supported. There is: and_aggr, any, approx_count_distinct, approx_percentile, avg, bit_and, bit_or, bit_xor, bool_and, bool_or, count, count_if, every, first, last, max, max_by, median, min, min_by, mode, or_aggr, percentile, percentile_approx, percentile_cont, some, std, stddev_pop, stddev_samp, sum, var_pop, var_samp, xor_aggr.
+--   line 1: SELECT array_agg(len) AS a FROM tcp [RANGE 1 MINUTE]
+--                  ^^^^^^^^^^^^^
+
+-- # an aggregate without its argument
+SELECT sum() AS a FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: an argument is missing
+--   line 1: SELECT sum() AS a FROM tcp [RANGE 1 MINUTE]
+--                      ^
+
+-- # a percentage that is none
+SELECT percentile(len, 1.5) AS a FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: PERCENTILE(len, 1.5): a percentage is between 0 and 1
+
+-- # an error that is too small
+SELECT approx_count_distinct(srcIP, 0.0001) AS a FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: APPROX_COUNT_DISTINCT(srcIP, 0.0001): the relative error is a number between 0.005 and 0.5
+
+-- # HAVING without anything to have
+SELECT srcIP FROM tcp HAVING srcIP > 1
+-- =>
+-- SqlError: query q: HAVING without GROUP BY or an aggregate: use WHERE
+--   line 1: SELECT srcIP FROM tcp HAVING srcIP > 1
+--                                        ^^^^^
+
+-- # a position there is not
+SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY 3
+-- =>
+-- SqlError: query q: GROUP BY 3: the SELECT list has no such position
+
+-- # a star with groups
+SELECT *, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- SqlError: query q: SELECT * with GROUP BY: name the columns
+
+-- # a name twice
+SELECT srcIP AS a, count(*) AS A FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- SqlError: query q: two result columns are called 'a'; give one of them another name with AS
+
+-- # a result called like a window column
+SELECT count(*) AS window_start FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: a result column is called 'window_start', which is the window's; give it another name with AS
+
+-- # ORDER BY
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] ORDER BY n
+-- =>
+-- SqlError: query q: ORDER BY: results are published once, in any order; order them when you read them
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] ORDER BY n
+--                                                                   ^
+
+-- # LIMIT
+SELECT srcIP FROM tcp LIMIT 10
+-- =>
+-- SqlError: query q: LIMIT: a continuous query has no last row to count to
+--   in: LIMIT 10
+
+-- # a join
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] JOIN udp ON tcp.srcIP = udp.srcIP
+-- =>
+-- SqlError: query q: joins are not supported yet; read one stream or query
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] JOIN udp ON tcp.srcIP = udp.srcIP
+--                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # two streams with a comma
+SELECT count(*) AS n FROM tcp, udp
+-- =>
+-- SqlError: query q: joins are not supported yet; read one stream or query
+--   line 1: SELECT count(*) AS n FROM tcp, udp
+--                                          ^^^
+
+-- # WITH
+WITH x AS (SELECT * FROM tcp) SELECT count(*) AS n FROM x [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: WITH is not supported: register the part as a query of its own and read it by name
+
+-- # OVER
+SELECT sum(len) OVER (PARTITION BY srcIP) AS s FROM tcp
+-- =>
+-- SqlError: query q: OVER (…) is not supported: group by a window instead
+--   line 1: SELECT sum(len) OVER (PARTITION BY srcIP) AS s FROM tcp
+--                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a sub-select in an expression
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE len > (SELECT max(len) FROM tcp)
+-- =>
+-- SqlError: query q: a sub-select in an expression is not supported
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE len > (SELECT max(len) FROM tcp)
+--                                                                              ^^^^^^^^^^^^^^^^^
+
+-- # ROLLUP
+SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY ROLLUP (srcIP)
+-- =>
+-- SqlError: query q: GROUP BY takes expressions; ROLLUP, CUBE and GROUPING SETS are not supported
+--   line 1: SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY ROLLUP (srcIP)
+--                                                                                  ^^^^^
+
+-- # UNION without ALL
+SELECT srcIP FROM tcp UNION SELECT srcIP FROM udp
+-- =>
+-- SqlError: query q: UNION removes duplicates, which needs all rows for ever: write UNION ALL
+
+-- # arms of different width
+SELECT ts, srcIP FROM tcp UNION ALL SELECT ts FROM udp
+-- =>
+-- SqlError: query q: the arms of UNION ALL have different widths, (ts, srcIP) and (ts)
+
+-- # arms with and without windows
+SELECT srcIP, cnt FROM flows UNION ALL SELECT srcIP, len FROM tcp
+-- =>
+-- PlanError: query q: UNION ALL of rows with windows and rows without: give all arms a window, or none
+
+-- # arms whose window columns are elsewhere
+SELECT srcIP, cnt FROM flows UNION ALL SELECT window_start, srcIP, cnt FROM flows
+-- =>
+-- SqlError: query q: the arms of UNION ALL have their window columns in different places: (srcIP, cnt, window_start, window_end) and (window_start, srcIP, cnt, window_end); list the same columns in the same order
+
+-- # arms of types that do not meet
+SELECT srcIP, cnt FROM flows UNION ALL SELECT srcIP, cnt > 1 FROM flows
+-- =>
+-- SqlError: query q: column 2 of UNION ALL is bigint in one arm, boolean elsewhere
+
+-- # a window over results of two streams, in the window of neither
+CREATE QUERY a AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY b AS SELECT srcIP, count(*) AS n FROM udp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY c AS SELECT * FROM a UNION ALL SELECT * FROM b;
+CREATE QUERY q AS SELECT srcIP, sum(n) AS n FROM c GROUP BY srcIP
+-- =>
+-- PlanError: query q: c unites queries over different streams, whose windows close at different times; give this query a window of its own, like [RANGE 1 HOUR], or unite the streams first
+
+-- # a function that is not known on results
+SELECT soundex(max(name)) AS s FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: SOUNDEX is not available on results of windows (in SOUNDEX(max(name))). Compute it in a query over the stream, before the window, or when you read the results
+
+-- # types that do not meet on results
+SELECT max(name) + interval 1 day AS s FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: max(name) + INTERVAL '1' DAY: no common type for string and interval; add a cast
+
+-- # a name that is taken
+CREATE QUERY Flows AS SELECT * FROM tcp
+-- =>
+-- SqlError: the name 'Flows' is taken by another stream or query
+
+-- # a name that is a path
+CREATE QUERY `a/../b` AS SELECT * FROM tcp
+-- =>
+-- SqlError: 'a/../b' cannot be the name of a stream or query: names become names of folders; use letters, digits and _, and start with a letter or _
+
+-- # a name with a dollar
+CREATE QUERY `q$1` AS SELECT * FROM tcp
+-- =>
+-- SqlError: 'q$1' cannot be the name of a stream or query: names become names of folders; use letters, digits and _, and start with a letter or _
+
+-- # a stream's name that is a path
+CREATE STREAM `..` (a INT) PROGRESSING ON a ORDERED FROM 'parquet'
+-- =>
+-- SqlError: expected the name of the stream, found '..'
+--   line 1: CREATE STREAM `..` (a INT) PROGRESSING ON a ORDERED FROM 'parquet'
+--                         ^^^^
+
+-- # a stream without progress
+CREATE STREAM s (a INT) FROM 'parquet'
+-- =>
+-- SqlError: expected PROGRESSING, found 'FROM'
+--   line 1: CREATE STREAM s (a INT) FROM 'parquet'
+--                                   ^^^^
+
+-- # a stream whose progress is not said
+CREATE STREAM s (a INT) PROGRESSING ON a FROM 'parquet'
+-- =>
+-- SqlError: expected how the progress of s is known: SLACK <duration> (how late a row may be), or ORDERED
+--   line 1: CREATE STREAM s (a INT) PROGRESSING ON a FROM 'parquet'
+--                                                    ^^^^
+
+-- # progress on a column there is not
+CREATE STREAM s (a INT) PROGRESSING ON b ORDERED FROM 'parquet'
+-- =>
+-- SqlError: stream s: the progressing attribute 'b' is not a column. There is: a.
+
+-- # progress on a text
+CREATE STREAM s (a STRING) PROGRESSING ON a ORDERED FROM 'parquet'
+-- =>
+-- SqlError: stream s: a is STRING, but a progressing attribute is a TIMESTAMP, a DATE or an integer
+
+-- # a column twice
+CREATE STREAM s (a INT, A INT) PROGRESSING ON a ORDERED FROM 'parquet'
+-- =>
+-- SqlError: stream s: column 'a' is declared twice
+
+-- # a column called like a result's
+CREATE STREAM s (a INT, window_end INT) PROGRESSING ON a ORDERED FROM 'parquet'
+-- =>
+-- SqlError: stream s: 'window_end' is the name of a result column; rename it
+
+-- # a column without a type
+CREATE STREAM s (a, b INT) PROGRESSING ON a ORDERED FROM 'parquet'
+-- =>
+-- SqlError: expected the type of column a
+--   line 1: CREATE STREAM s (a, b INT) PROGRESSING ON a ORDERED FROM 'parquet'
+--                             ^
+
+-- # a slack of an unknown unit
+CREATE STREAM s (a TIMESTAMP) PROGRESSING ON a SLACK 5 LIGHTYEARS FROM 'parquet'
+-- =>
+-- SqlError: stream s: duration: unknown unit 'LIGHTYEARS' in '5 LIGHTYEARS'; units are microsecond, millisecond, second, minute, hour, day, week
+
+-- # a negative slack
+CREATE STREAM s (a INT) PROGRESSING ON a SLACK -5 FROM 'parquet'
+-- =>
+-- SqlError: stream s: SLACK must not be negative, got -5 ticks; 0 means an ordered stream
+
+-- # a format without quotes
+CREATE STREAM s (a INT) PROGRESSING ON a ORDERED FROM parquet
+-- =>
+-- SqlError: expected a source format, like 'parquet' in quotes, found 'parquet'
+--   line 1: CREATE STREAM s (a INT) PROGRESSING ON a ORDERED FROM parquet
+--                                                                 ^^^^^^^
+
+-- # something after the options
+CREATE STREAM s (a INT) PROGRESSING ON a ORDERED FROM 'parquet' OPTIONS (path 'x') AND MORE
+-- =>
+-- SqlError: did not expect 'AND' after the stream's options
+--   line 1: CREATE STREAM s (a INT) PROGRESSING ON a ORDERED FROM 'parquet' OPTIONS (path 'x') AND MORE
+--                                                                                              ^^^
+
+-- # a lost regular expression
+SELECT regexp_extract(max(name), '(?=x)', 0) AS s FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: REGEXP_EXTRACT(max(name), '(?=x)', 0) cannot be computed on results: Invalid Input Error: invalid perl operator: (?=
+
+-- # a key of a type that does not meet
+SELECT name + interval 1 day AS s, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY name
+-- =>
+-- PlanError: query q: name + INTERVAL '1' DAY: no common type for string and interval; add a cast
+
+-- # a column with a quote in its name
+CREATE STREAM s (a INT, `b"c` INT) PROGRESSING ON a ORDERED FROM 'parquet'
+-- =>
+-- SqlError: stream s: 'b"c' cannot be the name of a column; rename it in the source
+
+-- # a result with a quote in its name
+SELECT count(*) AS `a"b` FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: a result column cannot be called 'a"b'; give it another name with AS
+
+-- # a result with an inner name
+SELECT count(*) AS _ws FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: a result column cannot be called '_ws'; give it another name with AS
+
+-- # a comment not closed
+SELECT count(*) AS n /* of rows FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: the text cannot be read; is there a comment that is not closed?
+
+-- # a text not closed in a script
+CREATE QUERY q AS SELECT srcIP
+  FROM tcp WHERE name = "x
+-- =>
+-- SqlError: this is not closed: expected "
+--   line 2:   FROM tcp WHERE name = "x
+--                                   ^
+
+-- # a query of itself
+CREATE QUERY q AS SELECT count(*) AS n FROM q
+-- =>
+-- SqlError: query q: there is no stream or query 'q'. There is: big, flows, tcp, ticks, udp.
+--   line 1: CREATE QUERY q AS SELECT count(*) AS n FROM q
+--                                                       ^

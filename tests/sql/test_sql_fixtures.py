@@ -1,0 +1,137 @@
+"""SQL text and what becomes of it: the bound plan in a few words, or the error with the place it points at.
+
+A case in a `.sql` file is a comment that names it, the text, and after `-- =>` what is expected, as comments.
+Text that starts with CREATE is a script that goes on from PREAMBLE; anything else is the SELECT of a query
+`q`. New cases are text only. `HEADRACE_FIXTURES=write` writes what is found into the files, to be read
+before it is committed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from sqlglot import exp
+
+from headrace.errors import HeadraceError
+from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
+from headrace.physical.duck_typer import DuckTyper
+from headrace.physical.lower import lower
+from headrace.sql import CreateStream, parse_query, parse_script
+from headrace.sql.bind import Binder
+from headrace.windows import WindowSpec
+
+PREAMBLE = """
+CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, destIP INT, srcPort INT, len INT, flags INT, name STRING)
+  PROGRESSING ON ts SLACK 5 SECONDS FROM 'parquet';
+CREATE STREAM ticks (time BIGINT, k STRING, v DOUBLE) PROGRESSING ON time ORDERED FROM 'parquet';
+CREATE STREAM udp (ts TIMESTAMP, srcIP INT, len BIGINT) PROGRESSING ON ts SLACK 1 MINUTE FROM 'parquet';
+CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS cnt, sum(len) AS bytes
+  FROM tcp [RANGE 10 MINUTES SLIDE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY big AS SELECT * FROM tcp WHERE len > 1000;
+"""
+FILES = sorted(Path(__file__).parent.glob("*.sql"))
+
+
+def cases(path: Path) -> list[tuple[str, str, str]]:
+    """(name, text, expected) of each case in a file."""
+    found = []
+    for block in re.split(r"\n(?=-- # )", path.read_text()):
+        if block.startswith("-- # "):
+            head, _, tail = block.partition("-- =>\n")
+            name, _, text = head.partition("\n")
+            expected = "\n".join(
+                line.removeprefix("--").removeprefix(" ") for line in tail.rstrip().splitlines()
+            )
+            found.append((name.removeprefix("-- # "), text.strip(), expected))
+    return found
+
+
+ALL = [pytest.param(p, *case, id=f"{p.stem}: {case[0]}") for p in FILES for case in cases(p)]
+
+
+@pytest.mark.parametrize(("path", "name", "text", "expected"), ALL)
+def test_sql(path: Path, name: str, text: str, expected: str) -> None:
+    """What becomes of the text is what the file says."""
+    found = outcome(text)
+    if os.environ.get("HEADRACE_FIXTURES") == "write":
+        _write(path, name, found)
+    else:
+        assert found == expected
+
+
+def outcome(text: str) -> str:
+    binder = Binder(["geo_mean"])
+    script = text if text.upper().startswith("CREATE") else ""
+    try:
+        for statement in [*parse_script(PREAMBLE), *parse_script(script)]:
+            if isinstance(statement, CreateStream):
+                binder.create_stream(statement)
+            else:
+                binder.create_query(statement)
+        if not script:
+            binder.create_query(parse_query("q", text))
+        graph = binder.graph()
+        last = list(graph.queries)[-1]
+        shown = "\n".join(summary(graph, last))
+        if "geo_mean" not in text.lower():
+            lower(graph, DuckTyper(graph, {}), {})
+        return shown
+    except HeadraceError as e:
+        return f"{type(e).__name__}: {e}"
+
+
+def summary(graph: Graph, name: str) -> list[str]:
+    """A relation and the parts it was made of, the innermost first."""
+    relation = graph.relations[name]
+    if isinstance(relation, Raw):
+        arms = [_listed(b.columns) + f" from {b.stream}" + _where(b.where) for b in relation.branches]
+        progress = f", progress on {relation.time}" if relation.time else ", no progress"
+        return [f"{name}: rows " + " + ".join(arms) + progress]
+    if isinstance(relation, Merge):
+        parts = [line for i in relation.inputs if "$" in i for line in summary(graph, i)]
+        return [*parts, f"{name}: union of {', '.join(relation.inputs)}"]
+    inner = summary(graph, relation.input) if "$" in relation.input else []
+    if isinstance(relation, Derive):
+        return [*inner, f"{name}: {_listed(relation.outputs)} from {relation.input}{_where(relation.where)}"]
+    assert isinstance(relation, Aggregate)
+    window = f" [{_window(relation.window)}]" if relation.window else ", same window"
+    keys = f" by {', '.join(map(_sql, relation.keys))}" if relation.keys else ""
+    calls = f" of {', '.join(map(_call, relation.calls))}" if relation.calls else ""
+    having = f" having {_sql(relation.having)}" if relation.having is not None else ""
+    return [*inner, f"{name}: {_listed(relation.outputs)} from {relation.input}{window}{keys}{calls}{having}"]
+
+
+def _sql(node: exp.Expr) -> str:
+    return node.sql(dialect="spark")
+
+
+def _call(call: Call) -> str:
+    arguments = [*map(_sql, call.arguments), *map(str, call.parameters)]
+    return f"{call.function}({', '.join(arguments)})" + (f" where {_sql(call.where)}" if call.where else "")
+
+
+def _listed(outputs: tuple[tuple[str, exp.Expr], ...]) -> str:
+    return "(" + ", ".join(n if _sql(e) == n else f"{n} = {_sql(e)}" for n, e in outputs) + ")"
+
+
+def _where(where: exp.Expr | None) -> str:
+    return f" where {_sql(where)}" if where is not None else ""
+
+
+def _window(spec: WindowSpec) -> str:
+    more = f" origin {spec.origin}" if spec.origin else ""
+    more += " align end" if spec.align == "end" else ""
+    more += f" reset {spec.reset}" if spec.reset else ""
+    return f"range {spec.range or 'all'} slide {spec.slide}{more}"
+
+
+def _write(path: Path, name: str, found: str) -> None:
+    expected = "\n".join(f"-- {line}".rstrip() for line in found.splitlines())
+    blocks = re.split(r"\n(?=-- # )", path.read_text())
+    for i, block in enumerate(blocks):
+        if block.startswith(f"-- # {name}\n"):
+            blocks[i] = block.partition("-- =>\n")[0].rstrip() + f"\n-- =>\n{expected}\n"
+    path.write_text("\n".join(blocks))

@@ -1,0 +1,246 @@
+The three spellings of a window, and the words in brackets.
+
+-- # tumbling
+SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- q: (srcIP = k0, n = a0, window_start, window_end) from tcp [range 60000000 slide 60000000] by srcIP of count()
+
+-- # sliding, lower case, aliased stream
+select t.srcip, sum(t.len) total from tcp [range 10 minutes slide 90 seconds] as t group by t.srcip
+-- =>
+-- q: (srcip = k0, total = a0, window_start, window_end) from tcp [range 600000000 slide 90000000] by srcIP of sum(len)
+
+-- # origin, alignment, window on the progressing attribute
+SELECT count(*) AS n FROM tcp [RANGE 7 SECONDS SLIDE 3 SECONDS ORIGIN '1970-01-01 00:00:02' ALIGN END WATTR ts]
+-- =>
+-- q: (n = a0, window_start, window_end) from tcp [range 7000000 slide 3000000 origin 2000000 align end] of count()
+
+-- # negative origin
+SELECT count(*) AS n FROM ticks [RANGE 7 SLIDE 3 ORIGIN -4]
+-- =>
+-- q: (n = a0, window_start, window_end) from ticks [range 7 slide 3 origin -4] of count()
+
+-- # landmark
+SELECT count(*) AS n FROM ticks [RANGE ALL SLIDE 60]
+-- =>
+-- q: (n = a0, window_start, window_end) from ticks [range all slide 60] of count()
+
+-- # cumulative
+SELECT count(*) AS n FROM tcp [RANGE ALL SLIDE 1 HOUR RESET 1 DAY]
+-- =>
+-- q: (n = a0, window_start, window_end) from tcp [range all slide 3600000000 reset 86400000000] of count()
+
+-- # window after the aggregate, as in the thesis
+SELECT max(v) [RANGE 300 SLIDE 60 WA time] AS m FROM ticks
+-- =>
+-- q: (m = a0, window_start, window_end) from ticks [range 300 slide 60] of max(v)
+
+-- # Spark's window()
+SELECT window.start, window.end, srcIP, count(*) AS n FROM tcp GROUP BY window(ts, '10 minutes', '5 minutes', '15 seconds'), srcIP
+-- =>
+-- q: (start = window_start, end = window_end, srcIP = k0, n = a0, window_start, window_end) from tcp [range 600000000 slide 300000000 origin 15000000] by srcIP of count()
+
+-- # the whole window() as a struct
+SELECT window, count(*) AS n FROM tcp GROUP BY window(ts, '10 minutes')
+-- =>
+-- q: (window = NAMED_STRUCT('start', window_start, 'end', window_end), n = a0, window_start, window_end) from tcp [range 600000000 slide 600000000] of count()
+
+-- # window() under another name
+SELECT w.start AS s, count(*) AS n FROM tcp GROUP BY window(ts, '10 minutes') AS w
+-- =>
+-- q: (s = window_start, n = a0, window_start, window_end) from tcp [range 600000000 slide 600000000] of count()
+
+-- # GSQL on an integer
+SELECT tb, k, count(*) AS n FROM ticks GROUP BY time/60 AS tb, k
+-- =>
+-- q: (tb = _BUCKET(60), k = k0, n = a0, window_start, window_end) from ticks [range 60 slide 60] by k of count()
+
+-- # GSQL on a timestamp counts seconds
+SELECT ts/60 AS tb, count(*) AS n FROM tcp GROUP BY ts/60
+-- =>
+-- q: (tb = _BUCKET(60000000), n = a0, window_start, window_end) from tcp [range 60000000 slide 60000000] of count()
+
+-- # GSQL by alias of the SELECT list
+SELECT time/60 AS tb, count(*) AS n FROM ticks GROUP BY tb
+-- =>
+-- q: (tb = _BUCKET(60), n = a0, window_start, window_end) from ticks [range 60 slide 60] of count()
+
+-- # a bucket beside a bracket window is an ordinary key
+SELECT floor(time/60) AS m, count(*) AS n FROM ticks [RANGE 600] GROUP BY floor(time/60)
+-- =>
+-- q: (m = k0, n = a0, window_start, window_end) from ticks [range 600 slide 600] by FLOOR(time / 60) of count()
+
+-- # two windows
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY window(ts, '1 minute')
+-- =>
+-- SqlError: query q: a query has one window, this is a second one
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY window(ts, '1 minute')
+--                                                                   ^^^^^^^^^
+
+-- # two window functions
+SELECT count(*) AS n FROM tcp GROUP BY window(ts, '1 minute'), window(ts, '2 minutes')
+-- =>
+-- SqlError: query q: a query has one window, this is a second one
+--   line 1: SELECT count(*) AS n FROM tcp GROUP BY window(ts, '1 minute'), window(ts, '2 minutes')
+--                                                                          ^^^^^^^^^
+
+-- # no window
+SELECT srcIP, count(*) FROM tcp GROUP BY srcIP
+-- =>
+-- PlanError: query q: no window: the aggregate over tcp would never be complete, and its state never purged. Write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE], or RANGE ALL for a landmark window
+
+-- # a window with nothing to aggregate
+SELECT srcIP FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, or leave the window out
+
+-- # window on the wrong attribute
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE ON len]
+-- =>
+-- PlanError: query q: the window is on 'len', but tcp makes progress on 'ts', so it could never close: put the window on ts
+
+-- # window() on the wrong attribute
+SELECT count(*) AS n FROM tcp GROUP BY window(len, '1 minute')
+-- =>
+-- PlanError: query q: the window is on 'len', but tcp makes progress on 'ts', so it could never close: put the window on ts
+
+-- # window on an attribute of a query's input
+SELECT max(cnt) AS m FROM flows [RANGE 1 HOUR ON ts]
+-- =>
+-- PlanError: query q: the window is on 'ts', but flows makes progress by its own windows; leave the attribute out
+
+-- # a query's progress under window()
+SELECT max(cnt) AS m FROM flows GROUP BY window(window_end, '1 hour')
+-- =>
+-- q: (m = a0, window_start, window_end) from flows [range 3600000000 slide 3600000000] of max(cnt)
+
+-- # no progress left
+CREATE QUERY lens AS SELECT len FROM tcp;
+CREATE QUERY q AS SELECT count(*) AS n FROM lens [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: lens has no progressing attribute left (it is not among its columns), so the window could never close: keep it in the SELECT of lens
+
+-- # the progressing attribute under another name
+CREATE QUERY renamed AS SELECT ts AS moment, len FROM tcp;
+CREATE QUERY q AS SELECT sum(len) AS s FROM renamed [RANGE 1 MINUTE ON moment]
+-- =>
+-- q: (s = a0, window_start, window_end) from renamed [range 60000000 slide 60000000] of sum(len)
+
+-- # a length without a unit on a timestamp
+SELECT count(*) AS n FROM tcp [RANGE 60]
+-- =>
+-- SqlError: query q: duration: 60 has no unit, and the progressing attribute is a timestamp; write for example '60 seconds'
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 60]
+--                                          ^^^^^^^^
+
+-- # a unit on an integer
+SELECT count(*) AS n FROM ticks [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: duration: the progressing attribute is an integer and has no unit of time; expected a number, got '1 MINUTE'
+--   line 1: SELECT count(*) AS n FROM ticks [RANGE 1 MINUTE]
+--                                            ^^^^^^^^^^^^^^
+
+-- # a length that is not fixed
+SELECT count(*) AS n FROM tcp [RANGE 1 MONTH]
+-- =>
+-- SqlError: query q: duration: '1 MONTH' uses MONTH, which has no fixed length (28 to 31 days a month, 365 or 366 a year), so windows of it would not be equally long; write a number of days or weeks
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MONTH]
+--                                          ^^^^^^^^^^^^^
+
+-- # a misspelt unit
+SELECT count(*) AS n FROM tcp [RANGE 10 MINTES]
+-- =>
+-- SqlError: query q: duration: unknown unit 'MINTES' in '10 MINTES'; did you mean minutes?
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 10 MINTES]
+--                                          ^^^^^^^^^^^^^^^
+
+-- # a window of nothing
+SELECT count(*) AS n FROM tcp [RANGE 0 SECONDS]
+-- =>
+-- SqlError: query q: window: RANGE must be positive, got 0 ticks
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 0 SECONDS]
+--                                          ^^^^^^^^^^^^^^^
+
+-- # a slide of less than nothing
+SELECT count(*) AS n FROM ticks [RANGE 10 SLIDE -5]
+-- =>
+-- SqlError: query q: window: SLIDE must be positive, got -5 ticks
+--   line 1: SELECT count(*) AS n FROM ticks [RANGE 10 SLIDE -5]
+--                                            ^^^^^^^^^^^^^^^^^
+
+-- # a landmark without a slide
+SELECT count(*) AS n FROM tcp [RANGE ALL]
+-- =>
+-- SqlError: query q: RANGE ALL needs a SLIDE: how often the running result is reported
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE ALL]
+--                                          ^^^^^^^^^
+
+-- # reset without a landmark
+SELECT count(*) AS n FROM ticks [RANGE 10 RESET 20]
+-- =>
+-- SqlError: query q: window: RESET goes with RANGE ALL, but RANGE is 10 ticks; write RANGE ALL, or leave RESET out
+--   line 1: SELECT count(*) AS n FROM ticks [RANGE 10 RESET 20]
+--                                            ^^^^^^^^^^^^^^^^^
+
+-- # reset that the slide does not divide
+SELECT count(*) AS n FROM ticks [RANGE ALL SLIDE 7 RESET 20]
+-- =>
+-- SqlError: query q: window: RESET must be a multiple of SLIDE so that the last window ends at the reset, but 20 is not a multiple of 7 (ticks)
+--   line 1: SELECT count(*) AS n FROM ticks [RANGE ALL SLIDE 7 RESET 20]
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # no range
+SELECT count(*) AS n FROM tcp [SLIDE 1 MINUTE]
+-- =>
+-- SqlError: a window needs a RANGE (or RANGE ALL)
+--   line 1: SELECT count(*) AS n FROM tcp [SLIDE 1 MINUTE]
+--                                          ^^^^^
+
+-- # a word that is none
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE SLDE 1 MINUTE]
+-- =>
+-- SqlError: 'SLDE' is not a window clause. Did you mean 'SLIDE'?
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE SLDE 1 MINUTE]
+--                                                         ^^^^
+
+-- # a word twice
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE RANGE 2 MINUTES]
+-- =>
+-- SqlError: RANGE is given twice in this window
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE RANGE 2 MINUTES]
+--                                                         ^^^^^
+
+-- # an unknown alignment
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE ALIGN MIDDLE]
+-- =>
+-- SqlError: expected ALIGN START or ALIGN END
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE ALIGN MIDDLE]
+--                                                         ^^^^^
+
+-- # a bracket not closed
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE
+-- =>
+-- SqlError: this window is not closed: expected ]
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE
+--                                         ^
+
+-- # an origin that is no time
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE ORIGIN 'soon']
+-- =>
+-- SqlError: query q: ORIGIN takes a time like '2024-01-01 00:00:00' or a length, got 'soon'
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE ORIGIN 'soon']
+--                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # session windows
+SELECT count(*) AS n FROM tcp GROUP BY session_window(ts, '5 minutes')
+-- =>
+-- SqlError: query q: session windows are not supported
+--   line 1: SELECT count(*) AS n FROM tcp GROUP BY session_window(ts, '5 minutes')
+--                                                  ^^^^^^^^^^^^^^^^^
+
+-- # a length that is not written out
+SELECT count(*) AS n FROM tcp GROUP BY window(ts, len)
+-- =>
+-- SqlError: query q: the lengths in window(…) are written out, like '10 minutes'
+--   line 1: SELECT count(*) AS n FROM tcp GROUP BY window(ts, len)
+--                                                  ^^^^^^^^^^^^^^
