@@ -1,0 +1,1 @@
+"""Plan join order, placement and reuse together, across sites (document 004)."""
