@@ -114,6 +114,7 @@ class Table:
 
     field: Field
     best: dict[int, Vector]
+    made: dict[int, Vector]
     traces: dict[int, Trace]
     halves: dict[int, tuple[np.ndarray, Sequence[tuple[int, int]]]]
     entries: dict[int, list[Entry]]
@@ -148,7 +149,7 @@ def fill(
         if entry.mask & ~goal == 0:
             at.setdefault(entry.mask, []).append(entry)
     wanted = sorted({m for m in splits if m & ~goal == 0} | set(at), key=lambda m: (m.bit_count(), m))
-    table = Table(field, {}, {}, {}, at, 0)
+    table = Table(field, {}, {}, {}, {}, at, 0)
     limited = spare is not None and bool(np.isfinite(spare).any())
     processing = problem.world.costs.processing
     for mask in wanted:
@@ -169,6 +170,7 @@ def fill(
             choice = np.argmin(stacked, axis=0)
             made = stacked[choice, np.arange(stacked.shape[1])]
             table.halves[mask] = (choice, options)
+            table.made[mask] = made
             table.states += stacked.size
         if made is not None or mask in at:
             if made is not None and mask not in at and not np.isfinite(made).any():
