@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import is_
 
 
 @dataclass(frozen=True)
@@ -52,21 +54,33 @@ class Condition:
     columns: frozenset[str]
     atoms: frozenset[Atom]
 
-    @property
+    @cached_property
     def selectivity(self) -> float:
         return min(1.0, sum(atom.selectivity for atom in self.atoms))
+
+    @cached_property
+    def ranged(self) -> bool:
+        return any(atom.value is None for atom in self.atoms)
 
     @property
     def values(self) -> int | None:
         """How many single values it admits, None if it admits a range or text."""
-        ranged = any(atom.value is None for atom in self.atoms)
-        return None if ranged or self.expression not in self.columns else len(self.atoms)
+        return None if self.ranged or self.expression not in self.columns else len(self.atoms)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.expression, self.atoms))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def hull(self, other: Condition) -> Condition:
+        if other.atoms <= self.atoms and other.columns <= self.columns:
+            return self
         atoms = self.atoms | other.atoms
-        if any(atom.value is None for atom in atoms):
+        if self.ranged or other.ranged:
             atoms = _absorbed(atoms)
-        return replace(self, atoms=atoms, columns=self.columns | other.columns)
+        return Condition(self.expression, self.columns | other.columns, atoms)
 
 
 @dataclass(frozen=True)
@@ -84,11 +98,14 @@ class Filter:
 
     def hull(self, other: Filter) -> Filter:
         """The least filter of this lattice looser than both."""
-        if self == other:
+        if self is other or not self.conditions or self == other:
             return self
+        if not other.conditions:
+            return other
         theirs = {c.expression: c for c in other.conditions}
-        both = (c.hull(theirs[c.expression]) for c in self.conditions if c.expression in theirs)
-        return Filter(tuple(both))
+        both = tuple(c.hull(theirs[c.expression]) for c in self.conditions if c.expression in theirs)
+        same = len(both) == len(self.conditions) and all(map(is_, both, self.conditions))
+        return self if same else Filter(both)
 
     def implies(self, other: Filter) -> bool:
         """Whether every row this filter keeps is kept by the other."""

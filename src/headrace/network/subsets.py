@@ -9,6 +9,7 @@ at its node for nothing, a derived stream at its node for what its relaxation co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from headrace.errors import NetworkError
 from headrace.network.deployment import Deployment, Origin
 from headrace.network.query import Query, normal
 from headrace.network.view import View, restrict
-from headrace.network.world import World
+from headrace.network.world import Relaxations, World
 
 MOST_INPUTS = 12
 
@@ -165,6 +166,8 @@ class Subsets:
         """
         wanted = {self.view_of(m).signature: m for m in self.sensible if m.bit_count() > 1}
         spare = self.world.spare(deployment)
+        limit = self._everything_to_the_sink()
+        known: Relaxations = {}
         found = []
         offers = [(Origin("operator", o.id), o.node, o.view) for o in deployment.operators]
         offers += [(Origin("sink", d.query), d.node, d.feed.view) for d in deployment.deliveries]
@@ -172,11 +175,22 @@ class Subsets:
             mask = wanted.get(offered.signature)
             if mask is None:
                 continue
-            cost, loads = self.world.relaxation(deployment, origin, self.view_of(mask))
-            if all(more <= self._room(deployment, spare, name) for name, more in loads.items()):
+            cost, loads = self.world.relaxation(deployment, origin, self.view_of(mask), limit, known)
+            if cost <= limit and all(
+                more <= self._room(deployment, spare, name) for name, more in loads.items()
+            ):
                 at = self.world.network.at(node)
                 found.append(Entry(mask, at, max(0.0, cost), origin, tuple(sorted(loads.items()))))
         return found
+
+    def _everything_to_the_sink(self) -> float:
+        """What shipping all base streams to the sink costs: no relaxation dearer than that is worth a
+        look.
+        """
+        world = self.world
+        if world.costs.processing or any(not n.hosts or np.isfinite(n.capacity) for n in world.network.nodes):
+            return math.inf  # then it may not be possible
+        return sum(self.flow(e.mask) * world.metric.between(e.node, self.sink) for e in self.bases())
 
     def _room(self, deployment: Deployment, spare: np.ndarray, operator: str) -> float:
         return float(spare[self.world.network.at(deployment.operator[operator].node)]) + 1e-9

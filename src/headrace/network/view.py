@@ -15,8 +15,9 @@ streams is a function of the set, and the planners may work on sets.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, reduce
+from typing import NamedTuple
 
 from headrace.network.filters import NONE, Filter
 
@@ -37,8 +38,7 @@ class Input:
         return self.name.partition("#")[0]
 
 
-@dataclass(frozen=True, order=True)
-class Predicate:
+class Predicate(NamedTuple):
     """A join predicate between columns of two inputs, `left op right`, left < right."""
 
     left: tuple[str, str]
@@ -62,17 +62,17 @@ class View:
     predicates: tuple[Predicate, ...] = ()
     slide: float | None = None
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return frozenset(i.name for i in self.inputs)
+    names: frozenset[str] = field(init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # set at once: these two are asked of nearly every view, and views are made by the thousand
+        object.__setattr__(self, "names", frozenset([i.name for i in self.inputs]))
+        object.__setattr__(self, "_hash", hash((self.inputs, self.predicates, self.slide)))
 
     @cached_property
     def signature(self) -> Signature:
         return tuple((i.name, i.window) for i in self.inputs), self.predicates, self.slide
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.inputs, self.predicates, self.slide))
 
     def __hash__(self) -> int:
         return self._hash
@@ -85,25 +85,32 @@ def restrict(view: View, names: frozenset[str]) -> View:
     """What the rest of the view needs of some of its inputs."""
     if names == view.names:
         return view
+    inside, crossing = _cut(view.predicates, names)
     inputs = []
     for one in view.inputs:
         if one.name in names:
-            columns = one.columns
-            if columns is not None:
-                columns = columns | crossing(view.predicates, one.name, names)
-            inputs.append(replace(one, columns=columns))
-    inside = tuple(p for p in view.predicates if p.left[0] in names and p.right[0] in names)
+            extra = crossing.get(one.name)
+            if one.columns is not None and extra is not None and not extra <= one.columns:
+                one = Input(one.name, one.filter, one.window, one.columns | extra)
+            inputs.append(one)
     return View(tuple(inputs), inside, view.slide)
 
 
-def crossing(predicates: Iterable[Predicate], name: str, names: frozenset[str]) -> frozenset[str]:
-    """Columns of an input in predicates that lead out of a set of inputs."""
-    found = set()
+@lru_cache(maxsize=65536)
+def _cut(
+    predicates: tuple[Predicate, ...], names: frozenset[str]
+) -> tuple[tuple[Predicate, ...], dict[str, frozenset[str]]]:
+    """Predicates within a set of inputs, and per input the columns in predicates that lead out of it."""
+    inside = []
+    crossing: dict[str, frozenset[str]] = {}
     for p in predicates:
-        for (here, column), (there, _) in ((p.left, p.right), (p.right, p.left)):
-            if here == name and there not in names:
-                found.add(column)
-    return frozenset(found)
+        left, right = p.left[0] in names, p.right[0] in names
+        if left and right:
+            inside.append(p)
+        elif left or right:
+            name, column = p.left if left else p.right
+            crossing[name] = crossing.get(name, frozenset()) | {column}
+    return tuple(inside), crossing
 
 
 def combine(views: Iterable[View]) -> View:
@@ -115,12 +122,20 @@ def _pair(one: View, other: View) -> View:
     if one is other or one == other:
         return one
     inputs = tuple(_pair_input(a, b) for a, b in zip(one.inputs, other.inputs, strict=True))
-    return replace(one, inputs=inputs)
+    if all(new is old for new, old in zip(inputs, one.inputs, strict=True)):
+        return one
+    return View(inputs, one.predicates, one.slide)
 
 
 def _pair_input(a: Input, b: Input) -> Input:
     looser = a.filter.hull(b.filter)
     columns = None
     if a.columns is not None and b.columns is not None:
-        columns = a.columns | b.columns | a.filter.residual(looser) | b.filter.residual(looser)
-    return replace(a, filter=looser, columns=columns)
+        columns = a.columns | b.columns
+        if looser is not a.filter:
+            columns |= a.filter.residual(looser)
+        if looser is not b.filter:
+            columns |= b.filter.residual(looser)
+    if looser is a.filter and columns == a.columns:
+        return a
+    return Input(a.name, looser, a.window, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,8 @@ from headrace.network.estimate import Estimator
 from headrace.network.metric import Metric, Vector
 from headrace.network.topology import USAGE, CostModel, Network
 from headrace.network.view import View, combine, restrict
+
+Relaxations = dict[tuple[Origin, View], tuple[float, dict[str, float]]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,15 @@ class World:
 
     def flow(self, view: View) -> float:
         """What a view puts on each link it crosses, in the cost model's unit."""
-        return self.estimate.bytes(view) if self.costs.unit == "bytes" else self.estimate.tuples(view)
+        found = self._flows.get(view)
+        if found is None:
+            whole = self.costs.unit == "bytes"
+            found = self._flows[view] = self.estimate.bytes(view) if whole else self.estimate.tuples(view)
+        return found
+
+    @cached_property
+    def _flows(self) -> dict[View, float]:
+        return {}
 
     def distance(self, a: str, b: str) -> float:
         return self.metric.between(self.network.at(a), self.network.at(b))
@@ -74,19 +85,33 @@ class World:
         return limits - self.loads(deployment) if np.isfinite(limits).any() else limits
 
     def relaxation(
-        self, deployment: Deployment, origin: Origin, asked: View
+        self,
+        deployment: Deployment,
+        origin: Origin,
+        asked: View,
+        limit: float = math.inf,
+        known: Relaxations | None = None,
     ) -> tuple[float, dict[str, float]]:
-        """What it costs to let a deployed operator or sink also serve a view, and the load that adds per
+        """What it costs to let a deployed operator or sink also serve a view, and the load it adds per
         operator.
 
         Upstream of it every feed grows from what it carried to what both need; consumers of before filter as
-        before.
+        before. Past `limit` the answer is infinite: nobody will want it. `known` keeps answers between calls
+        on one deployment.
         """
-        producer: Operator | Delivery
         offered = deployment.produced(origin)
         widened = combine((offered, asked))
         if widened == offered:
             return 0.0, {}
+        known = {} if known is None else known
+        if (origin, widened) not in known:
+            known[origin, widened] = self._widening(deployment, origin, widened, limit, known)
+        return known[origin, widened]
+
+    def _widening(
+        self, deployment: Deployment, origin: Origin, widened: View, limit: float, known: Relaxations
+    ) -> tuple[float, dict[str, float]]:
+        producer: Operator | Delivery
         is_operator = origin.kind == "operator"
         producer = deployment.operator[origin.name] if is_operator else deployment.delivery[origin.name]
         feeds = producer.feeds if isinstance(producer, Operator) else (producer.feed,)
@@ -94,15 +119,17 @@ class World:
         loads: dict[str, float] = {}
         for feed in feeds:
             wide = restrict(widened, feed.view.names)
-            grown = self.flow(wide) - self.flow(feed.view)
             distance = self.distance(feed.node, producer.node)
-            cost += grown * distance if distance else 0.0
+            if distance:
+                cost += (self.flow(wide) - self.flow(feed.view)) * distance
             if isinstance(producer, Operator):
                 more = self.estimate.tuples(wide) - self.estimate.tuples(feed.view)
                 loads[producer.id] = loads.get(producer.id, 0.0) + more
                 cost += self.costs.processing * more
+            if cost > limit:
+                return math.inf, {}
             if feed.origin.kind != "stream":
-                above, further = self.relaxation(deployment, feed.origin, wide)
+                above, further = self.relaxation(deployment, feed.origin, wide, limit, known)
                 cost += above
                 for name, more in further.items():
                     loads[name] = loads.get(name, 0.0) + more
