@@ -129,7 +129,10 @@ EMPTY = Deployment()
 
 
 def settle(deployment: Deployment) -> Deployment:
-    """The normal form: each producer carries the least view its consumers need; what nobody needs is gone."""
+    """The normal form: each producer carries the least view its consumers need; what nobody needs is gone.
+
+    An operator's feeds always carry what its view needs of them, so where the view stays they stay.
+    """
     needed: dict[Origin, View | None] = {}
 
     def need(origin: Origin) -> View | None:
@@ -146,20 +149,26 @@ def settle(deployment: Deployment) -> Deployment:
             else:
                 output = need(Origin("operator", user.id))
                 if output is not None:
-                    views += [restrict(output, f.view.names) for f in user.feeds if f.origin == origin]
+                    same = output == user.view
+                    fed = [f.view for f in user.feeds if f.origin == origin]
+                    views += fed if same else [restrict(output, view.names) for view in fed]
         needed[origin] = combine(views) if views else None
         return needed[origin]
 
     operators = []
     for operator in deployment.operators:
         view = need(Origin("operator", operator.id))
-        if view is not None:
+        if view == operator.view:
+            operators.append(operator)
+        elif view is not None:
             left, right = (replace(f, view=restrict(view, f.view.names)) for f in operator.feeds)
             operators.append(replace(operator, view=view, left=left, right=right))
     deliveries = []
     for delivery in deployment.deliveries:
         view = need(Origin("sink", delivery.query))
-        if view is not None:
+        if view == delivery.feed.view:
+            deliveries.append(delivery)
+        elif view is not None:
             deliveries.append(replace(delivery, feed=replace(delivery.feed, view=view)))
     return Deployment(tuple(operators), tuple(deliveries))
 
