@@ -1,0 +1,368 @@
+"""The command line: `headrace run | explain | results | state | generate | network`.
+
+Commands only parse, call and print; what they print is made in `report`. Spark is imported by the commands
+that run something, when they run it: `results` and `state` read manifests, start in a blink and need no
+Java.
+
+Exit codes: 0 done; 2 something the user can act on (the message says what); 1 a fault of ours. A run that
+is asked to stop, by Ctrl-C or SIGTERM, finishes its batch and exits with 0 if it was meant to run for ever,
+and with 130 or 143 if it was to drain its sources (`--available-now`) and has not. A second Ctrl-C ends the
+process at once; the next run picks up from the last committed batch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from headrace.errors import HeadraceError, InternalError, OptionError
+from headrace.report import BatchReport
+
+KEPT_REPORTS = 20_000  # of a run, for its page
+POLL_SECONDS = 0.5
+ELSEWHERE = {"generate": "headrace.generate.cli", "network": "headrace.network.cli"}
+SINKS = ("csv", "json", "parquet")
+
+
+class Reported(click.Command):
+    """A command whose errors are messages; `--debug` adds the traceback."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        help_ = "Show the traceback of an error."
+        self.params.append(
+            click.Option(["--debug"], is_flag=True, expose_value=False, help=help_, callback=_debug)
+        )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # nobody reads any more, so there must be no flush at exit either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        except KeyboardInterrupt:
+            ctx.exit(130)
+        except InternalError as error:
+            _fail(ctx, error, str(error), 1)
+        except HeadraceError as error:
+            _fail(ctx, error, str(error), 2)
+        except (click.exceptions.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            _fail(ctx, error, f"{type(error).__name__}: {error}", 1)
+
+
+def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta["debug"] = value
+
+
+def _fail(ctx: click.Context, error: Exception, message: str, code: int) -> None:
+    debug, log = ctx.meta.get("debug"), ctx.meta.get("spark_log")
+    if debug:
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    click.echo(f"{click.style('Error', fg='red', bold=True)}: {message}", err=True)
+    if code == 1 and not debug:
+        click.echo("This is a fault of Headrace; --debug shows where it happened.", err=True)
+    if log is not None and (code == 1 or debug):
+        click.echo(f"What Spark itself wrote is in {log}.", err=True)
+    elif log is not None:
+        log.unlink(missing_ok=True)
+    ctx.exit(code)
+
+
+class Commands(click.Group):
+    """Commands here, and those of packages that are loaded when they are asked for."""
+
+    command_class = Reported
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.commands, *(name for name in ELSEWHERE if self._there(name))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in ELSEWHERE and self._there(cmd_name):
+            try:
+                command: click.Command = getattr(importlib.import_module(ELSEWHERE[cmd_name]), cmd_name)
+                return command
+            except ModuleNotFoundError as error:
+                raise click.ClickException(
+                    f"'headrace {cmd_name}' needs the package {error.name}; install headrace[{cmd_name}]"
+                ) from error
+        return super().get_command(ctx, cmd_name)
+
+    def _there(self, name: str) -> bool:
+        try:
+            return importlib.util.find_spec(ELSEWHERE[name]) is not None
+        except ModuleNotFoundError:
+            return False
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="headrace", prog_name="headrace")
+def main() -> None:
+    """Sets of continuous SQL queries over high-rate streams, on Apache Spark.
+
+    \b
+    A first run:
+      headrace generate packets --rows 1000000 --disorder band --out examples/netmon/data/packets
+      headrace run examples/netmon/queries.sql --checkpoint out/netmon --available-now
+      headrace results out/netmon suspicious
+    """
+
+
+def _sink(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        kind, colon, directory = value.partition(":")
+        if value != "console" and not (kind in SINKS and colon and directory):
+            raise click.BadParameter(f"{value!r}; expected console, csv:DIR, json:DIR or parquet:DIR")
+    return values
+
+
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--checkpoint", required=True, metavar="DIR", help="Where state, progress and results are kept."
+)
+@click.option("--available-now", is_flag=True, help="Read what the sources have now, then end.")
+@click.option("--flush", is_flag=True, help="At the end, close all open windows, complete or not.")
+@click.option("--trigger", metavar="INTERVAL", help="Start a batch every so often, e.g. '5 seconds'.")
+@click.option("--master", metavar="M", help="Spark master.  [default: local[*], or what spark-submit gives]")
+@click.option(
+    "--slots", type=click.IntRange(1), help="Parallel parts of the state; may change at any restart."
+)
+@click.option(
+    "--sink", "sinks", multiple=True, callback=_sink, metavar="SINK",
+    help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR. May be repeated.",
+)  # fmt: skip
+@click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path),
+              help="At the end, draw the plan, the run and its results.")  # fmt: skip
+@click.pass_context
+def run(
+    ctx: click.Context,
+    file: Path,
+    checkpoint: str,
+    available_now: bool,
+    flush: bool,
+    trigger: str | None,
+    master: str | None,
+    slots: int | None,
+    sinks: tuple[str, ...],
+    page: Path | None,
+) -> None:
+    """Run the streams and queries of FILE.
+
+    On a terminal this shows a live view; otherwise it writes a line of key=value pairs per batch. Results
+    are kept in the checkpoint (`headrace results`). A run on an existing checkpoint goes on where the last
+    one ended.
+
+    Ctrl-C finishes the batch at hand and stops: exit code 0, or 130 if --available-now had not read
+    everything yet. A second Ctrl-C ends at once; nothing committed is lost or doubled.
+
+    Paths in FILE are relative to the directory of FILE.
+
+    \b
+    Examples:
+      headrace run queries.sql --checkpoint out/netmon
+      headrace run queries.sql --checkpoint out/netmon --available-now --flush --report netmon.html
+      headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --sink csv:out/csv
+      headrace run queries.sql --checkpoint out/netmon --master spark://host:7077 --slots 16
+    """
+    if available_now and trigger:
+        raise click.UsageError(
+            "--trigger is for a run that goes on; --available-now ends by itself. Give one of them."
+        )
+    _need_java()
+    from headrace.report import watch
+    from headrace.session import Session
+    from headrace.sql import CreateQuery, parse_script
+
+    text = file.read_text(encoding="utf-8")
+    queries = {one.name: one.text for one in parse_script(text) if isinstance(one, CreateQuery)}
+    reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
+    view, show, say = watch.view(f"{file} → {checkpoint}")
+
+    def on_batch(report: BatchReport) -> None:
+        reports.append(report)
+        show(report)
+
+    session = Session(checkpoint=checkpoint, slots=slots, master=master)
+    session.sql(text, base=file.parent)
+    with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
+        ctx.meta["spark_log"] = Path(spark_log.name)
+    options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush}
+    with view, watch.Stops() as stops:
+        watch.see_through(
+            lambda: _start_spark(session, ctx.meta["spark_log"]),
+            lambda: session.start(sinks=list(sinks), on_batch=on_batch, **options),
+            stops,
+            say,
+        )
+    ctx.meta["spark_log"].unlink()
+    if page is not None:
+        watch.write_page(page, str(file), session.explain(format="json"), list(reports), queries, checkpoint)
+        click.echo(f"{page.resolve()}", err=True)
+    if stops.signal and available_now:
+        ctx.exit(128 + stops.signal)
+
+
+def _start_spark(session: Any, log: Path) -> None:
+    """Start Spark, whose chatter goes to `log`; when it does not start, the end of `log` is the message."""
+    from headrace.report.watch import kept_quiet
+
+    try:
+        with kept_quiet(log):
+            _ = session.spark
+    except Exception as error:
+        said = log.read_text(errors="replace").strip().splitlines()
+        old = any("UnsupportedClassVersionError" in line for line in said)
+        why = "this Java is too old, it must be 17 or newer" if old else f"{error}"
+        raise OptionError("\n  ".join([f"Spark did not start: {why}", *said[-6:]])) from error
+
+
+def _need_java() -> None:
+    """PySpark's message for a missing Java is a Java one; say it plainly, before anything is started."""
+    home = os.environ.get("JAVA_HOME")
+    found = os.access(f"{home}/bin/java", os.X_OK) if home else shutil.which("java") is not None
+    if not found:
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java on PATH"
+        raise OptionError(
+            f"Spark needs Java 17 or newer, and {where}. Install one (Debian, Ubuntu: apt-get install "
+            "openjdk-17-jre-headless, or openjdk-21-jre-headless on newer releases) or point JAVA_HOME to one"
+        )
+
+
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True
+)
+def explain(file: Path, format_: str) -> None:
+    """Show how the queries of FILE would run together, without running them.
+
+    \b
+    Examples:
+      headrace explain queries.sql
+      headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
+    """
+    from headrace.session import Session
+
+    session = Session()
+    session.sql(file.read_text(encoding="utf-8"), base=file.parent)
+    plan = session.explain(format=format_)
+    click.echo(plan if isinstance(plan, str) else json.dumps(plan, indent=2))
+
+
+@main.command()
+@click.argument("checkpoint", metavar="DIR")
+@click.argument("query", required=False)
+@click.option("--format", "format_", type=click.Choice(["table", "csv", "json", "parquet"]), default="table",
+              show_default=True, help="json: one object per line.")  # fmt: skip
+@click.option("--follow", "-f", is_flag=True, help="Go on with new results as they are committed.")
+@click.option("--late", metavar="STREAM", help="The late and rejected rows of a stream, instead of a query.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+def results(
+    checkpoint: str, query: str | None, format_: str, follow: bool, late: str | None, output: Path | None
+) -> None:
+    """Print the committed results of QUERY from checkpoint DIR; without QUERY, list what there is.
+
+    Needs no Spark and no Java, and may be used while a run is going on: only whole, committed batches are
+    seen, each row once. Rows come batch by batch; within a batch their order means nothing.
+
+    \b
+    Examples:
+      headrace results out/netmon
+      headrace results out/netmon flows | head
+      headrace results out/netmon flows --format json --follow | jq .cnt
+      headrace results out/netmon flows --format parquet --output flows.parquet
+      headrace results out/netmon --late tcp
+    """
+    from headrace.report import checkpoint as summary
+    from headrace.report import export
+    from headrace.sql.source import suggest
+
+    if query and late:
+        raise click.UsageError("give a QUERY or --late STREAM, not both")
+    if follow and format_ == "parquet":
+        raise click.UsageError("a Parquet file has an end; --follow needs --format table, csv or json")
+    log = _await_log(checkpoint, follow)
+    if not query and not late:
+        for one in summary.summarize(log)["queries"]:
+            click.echo(f"{one['query']}\t{one['rows']}")
+        return
+    name = query or late or ""
+    outputs = export.Outputs(log, name, late=bool(late))
+    known = summary.stream_names(log) if late else summary.query_names(log)
+    if name not in known and not outputs.rows():
+        raise OptionError(
+            f"{log.store.uri} has no {'stream' if late else 'query'} {name!r}.{suggest(name, known)}"
+        )
+    if format_ == "parquet" and output is None and sys.stdout.isatty():
+        raise click.UsageError("Parquet is not for a terminal: give --output FILE or redirect")
+    with output.open("wb") if output else nullcontext(sys.stdout.buffer) as sink:
+        if format_ == "parquet":
+            count = export.write_parquet(outputs.batches(), sink)
+        else:
+            count = _print(outputs, export.encoder(format_), sink, follow)
+    if not count:
+        click.echo(f"No {'late rows' if late else 'results'} of {name} have been committed yet.", err=True)
+
+
+def _print(outputs: Any, encode: Callable[[Any], bytes], sink: Any, follow: bool) -> int:
+    count = 0
+    try:
+        while True:
+            for batch in outputs.batches():
+                sink.write(encode(batch))
+                count += batch.num_rows
+            sink.flush()
+            if not follow:
+                return count
+            time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt:
+        return count or 1
+
+
+def _await_log(checkpoint: str, follow: bool) -> Any:
+    """The manifests; with --follow, wait for the first one."""
+    from headrace.report.export import open_log
+    from headrace.state import ManifestLog, Store
+
+    while follow and ManifestLog(Store.open(checkpoint)).latest() is None:
+        time.sleep(POLL_SECONDS)
+    return open_log(checkpoint)
+
+
+@main.command()
+@click.argument("checkpoint", metavar="DIR")
+@click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option("--all", "all_pids", is_flag=True, help="List every mini-partition, not only the largest.")
+def state(checkpoint: str, format_: str, all_pids: bool) -> None:
+    """Show what checkpoint DIR holds: progress, results, and state by node, slot and mini-partition.
+
+    \b
+    Examples:
+      headrace state out/netmon
+      headrace state out/netmon --format json | jq '.streams[].low_watermark'
+    """
+    from headrace.report import checkpoint as summary
+    from headrace.report.export import open_log
+
+    found = summary.summarize(open_log(checkpoint))
+    if format_ == "json":
+        click.echo(json.dumps(found, indent=2))
+    else:
+        Console().print(summary.draw(found, all_pids))

@@ -1,0 +1,161 @@
+"""The query graph: what each relation *is*, with no engine in sight.
+
+A relation is one of five things, and the first distinction is the important one:
+
+* a *raw* relation (`Raw`) is stateless: selections and projections of streams, melded by UNION ALL. It is kept
+  flattened, as branches that each read one stream, so that a window over any tower of selects and unions still reads
+  the stream's own columns (document 003 §4.2: Select passes progress on, Project maps it, Union takes the minimum);
+* a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when progress
+  passes the window's end. It is an `Aggregate` over a raw relation (with a window) or over a windowed one (with a
+  window of its own, or "the same window", by wid); a `Derive`, a selection or projection of one windowed relation;
+  or a `Merge`, a UNION ALL of several.
+
+Expressions are sqlglot's, in Spark's dialect, over the columns of the input relation. An aggregate's outputs and
+HAVING are over `k0…` (group-by values), `a0…` (aggregate values), `window_start`, `window_end`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from headrace.progress import Policy
+from headrace.windows import WindowSpec
+
+WINDOW_COLUMNS = ("window_start", "window_end")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A source of rows, and how its progress is known. `unit` is 'us' for timestamps, 'int' for integers."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]  # name, Spark type
+    on: str
+    unit: str
+    policy: Policy
+    horizon: int | None = None  # how far ahead of the clock a progressing value may be (ticks)
+    format: str | None = None  # None: the DataFrame is given in Python
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One stream, filtered and projected."""
+
+    stream: str
+    where: exp.Expression | None
+    columns: tuple[tuple[str, exp.Expression], ...]
+
+    def expression(self, name: str) -> exp.Expression:
+        return dict(self.columns)[name]
+
+
+@dataclass(frozen=True)
+class Raw:
+    name: str
+    branches: tuple[Branch, ...]
+    time: str | None  # the column that carries progress, if one survives
+    unit: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.branches[0].columns)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an aggregate function: canonical name, arguments, constant parameters.
+
+    `where` is a FILTER that the arguments cannot express: NULL instead of a value is not the same to `first`.
+    """
+
+    function: str
+    arguments: tuple[exp.Expression, ...] = ()
+    parameters: tuple[float | str, ...] = ()
+    text: str = field(default="", compare=False)
+    where: exp.Expression | None = None
+
+
+Output = tuple[str, exp.Expression]
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    name: str
+    input: str
+    window: WindowSpec | None  # None: the window of the input, by wid
+    unit: str
+    keys: tuple[exp.Expression, ...]
+    calls: tuple[Call, ...]
+    outputs: tuple[Output, ...]
+    having: exp.Expression | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.outputs)
+
+
+@dataclass(frozen=True)
+class Derive:
+    name: str
+    input: str
+    unit: str
+    outputs: tuple[Output, ...]
+    where: exp.Expression | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.outputs)
+
+
+@dataclass(frozen=True)
+class Merge:
+    name: str
+    inputs: tuple[str, ...]
+    unit: str
+    columns: tuple[str, ...]
+
+
+Windowed = Aggregate | Derive | Merge
+Relation = Raw | Windowed
+
+
+def inputs_of(relation: Relation) -> tuple[str, ...]:
+    """The relations (not streams) a relation reads."""
+    if isinstance(relation, Raw):
+        return ()
+    return relation.inputs if isinstance(relation, Merge) else (relation.input,)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Streams, relations in an order where inputs come first, and which of them are the user's queries."""
+
+    streams: dict[str, Stream]
+    relations: dict[str, Relation]
+    queries: dict[str, str]  # name -> text
+
+    def windowed(self) -> Iterator[Windowed]:
+        return (r for r in self.relations.values() if not isinstance(r, Raw))
+
+    def streams_of(self, name: str) -> tuple[str, ...]:
+        """The streams a relation depends on, sorted; its progress is the minimum of theirs."""
+        relation = self.relations[name]
+        if isinstance(relation, Raw):
+            found = {branch.stream for branch in relation.branches}
+        else:
+            found = {s for parent in inputs_of(relation) for s in self.streams_of(parent)}
+        return tuple(sorted(found))
+
+    def live(self) -> set[str]:
+        """Relations a user's query is or reads, directly or not."""
+        todo, seen = list(self.queries), set()
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen.add(name)
+                todo.extend(inputs_of(self.relations[name]))
+        return seen

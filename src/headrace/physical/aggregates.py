@@ -1,0 +1,225 @@
+"""Every aggregate as a sub-/super-aggregate pair, in DuckDB SQL (document 000 §5.2.2, document 003 §6.2).
+
+An aggregate is taken apart into *partials*: columns that can be computed over any part of the rows (`sub`), merged with
+each other in any order (`merge`, same type in and out), and turned into the answer once (`final`). Pre-aggregation in
+the source stage, pane state, closing a window and chaining queries all use the same three expressions, so an aggregate
+that is right in one place is right in all.
+
+* Distributive and algebraic aggregates keep a few numbers. Variance keeps (n, mean, M2) and merges by Chan's formula.
+* `first`, `last`, `min_by`, `max_by` keep the winning (order, value) pair; ties go to the smaller (larger) value, so
+  that the answer does not depend on how rows were split into batches.
+* Holistic aggregates (exact distinct, median, percentiles, mode) keep the values themselves, as a list; their state is
+  as large as their input. `percentile_approx` is answered exactly that way too.
+* `approx_count_distinct(x[, rsd])` keeps the k smallest distinct hashes (a KMV sketch, k = 1/rsd² + 2): exact below k,
+  bounded state above.
+
+Types follow Spark: sum of integers is BIGINT, of DECIMAL(p,s) DECIMAL(p+10,s), avg of DECIMAL(p,s) DECIMAL(p+4,s+4).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from headrace.errors import PlanError
+from headrace.logical.plan import Call
+from headrace.logical.user_aggregate import UserAggregate
+
+_INTEGERS = {"tinyint", "smallint", "int", "bigint", "boolean"}
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+
+
+@dataclass(frozen=True)
+class Partial:
+    """`sub` over the arguments {0}, {1}, the tick {t} and the condition {w}; `merge` over the partial column {p}."""
+
+    sub: str
+    merge: str
+
+
+@dataclass(frozen=True)
+class Decomposed:
+    partials: tuple[Partial, ...]
+    final: str  # over {0}, {1}, … the partials' columns
+
+
+def decompose(call: Call, types: tuple[str, ...], user: dict[str, UserAggregate]) -> Decomposed:
+    """The partials and the final expression of one aggregate call, given Spark's types of its arguments."""
+    function = call.function
+    if function in user:
+        return Decomposed(
+            (Partial(f"hr_{function}_sub(list({{0}}){_filter(call)})", f"hr_{function}_super(list({{p}}))"),),
+            f"hr_{function}_final({{0}})",
+        )
+    builder = _BUILDERS.get(function)
+    if builder is None:
+        raise PlanError(f"the aggregate {call.text or function} is not supported")
+    try:
+        return builder(call, types)
+    except IndexError:
+        raise PlanError(f"{call.text}: an argument is missing") from None
+
+
+def _filter(call: Call) -> str:
+    return " FILTER (WHERE {w})" if call.where is not None else ""
+
+
+def _same(aggregate: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
+    def build(call: Call, types: tuple[str, ...]) -> Decomposed:
+        return Decomposed((Partial(f"{aggregate}({{0}})", f"{aggregate}({{p}})"),), "{0}")
+
+    return build
+
+
+def _count(call: Call, types: tuple[str, ...]) -> Decomposed:
+    return Decomposed((_counter("count({0})" if types else "count(*)"),), "coalesce({0}, 0)")
+
+
+def _counter(sub: str) -> Partial:
+    return Partial(sub, "sum({p})::BIGINT")
+
+
+def _count_if(call: Call, types: tuple[str, ...]) -> Decomposed:
+    return Decomposed((_counter("count(*) FILTER (WHERE {0})"),), "coalesce({0}, 0)")
+
+
+def _sum_partial(type_: str) -> Partial:
+    if type_ in _INTEGERS:
+        return Partial("sum({0})::BIGINT", "sum({p})::BIGINT")
+    if decimal := _DECIMAL.fullmatch(type_):
+        scale = decimal[2]
+        return Partial(f"sum({{0}})::DECIMAL(38,{scale})", f"sum({{p}})::DECIMAL(38,{scale})")
+    return Partial("sum({0}::DOUBLE)", "sum({p})")
+
+
+def _sum(call: Call, types: tuple[str, ...]) -> Decomposed:
+    return Decomposed((_sum_partial(types[0]),), "{0}")
+
+
+def _avg(call: Call, types: tuple[str, ...]) -> Decomposed:
+    partials = (_sum_partial(types[0]), _counter("count({0})"))
+    decimal = _DECIMAL.fullmatch(types[0])
+    if decimal is None:
+        return Decomposed(partials, "({0})::DOUBLE / nullif({1}, 0)")
+    precision, scale = int(decimal[1]), int(decimal[2])
+    if precision + scale + 10 > 38:
+        return Decomposed(partials, f"(({{0}})::DOUBLE / nullif({{1}}, 0))::DECIMAL({min(38, precision + 4)},{scale + 4})")
+    # Exact, halves away from zero: unscaled integers in, one multiplication by a power of ten out.
+    unscaled = "abs(replace(({0})::VARCHAR, '.', '')::HUGEINT)"
+    rounded = f"(({unscaled} * 20000 + {{1}}) // (2 * {{1}}))::DECIMAL({precision + 4},0)"
+    unit = f"'{'0.' + '0' * (scale + 3) + '1'}'::DECIMAL({scale + 5},{scale + 4})"
+    return Decomposed(partials, f"CASE WHEN {{1}} > 0 THEN sign({{0}}) * {rounded} * {unit} END")
+
+
+_CHAN = (
+    "list_reduce(list({p}) FILTER (WHERE {p}.n > 0), lambda hr_x, hr_y: {"
+    "'n': hr_x.n + hr_y.n, "
+    "'m': hr_x.m + (hr_y.m - hr_x.m) * hr_y.n / (hr_x.n + hr_y.n), "
+    "'s': hr_x.s + hr_y.s + (hr_y.m - hr_x.m) * (hr_y.m - hr_x.m) * hr_x.n * hr_y.n / (hr_x.n + hr_y.n)})"
+)
+
+
+def _variance(final: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
+    sub = "{'n': count({0})::DOUBLE, 'm': avg({0}::DOUBLE), 's': var_pop({0}::DOUBLE) * count({0})}"
+
+    def build(call: Call, types: tuple[str, ...]) -> Decomposed:
+        return Decomposed((Partial(sub, _CHAN),), final)
+
+    return build
+
+
+def _by_order(pick: str, order: str, value: str, where: str = "") -> Decomposed:
+    pair = f"{pick}({{'o': {order}, 'v': {value}}}){where}"
+    return Decomposed((Partial(pair, f"{pick}({{p}})"),), "({0}).v")
+
+
+def _values(final: str, distinct: bool = False) -> Callable[[Call, tuple[str, ...]], Decomposed]:
+    sub = f"list({'DISTINCT ' if distinct else ''}{{0}}) FILTER (WHERE {{0}} IS NOT NULL)"
+    merge = "list_distinct(flatten(list({p})))" if distinct else "flatten(list({p}))"
+
+    def build(call: Call, types: tuple[str, ...]) -> Decomposed:
+        return Decomposed((Partial(sub, merge),), final)
+
+    return build
+
+
+def _count_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
+    if len(types) == 1:
+        return _values("coalesce(len({0}), 0)", distinct=True)(call, types)
+    columns = [f"{{{i}}}" for i in range(len(types))]
+    row = "{" + ", ".join(f"'c{i}': {c}" for i, c in enumerate(columns)) + "}"
+    present = " AND ".join(f"{c} IS NOT NULL" for c in columns)
+    sub = f"list(DISTINCT {row}) FILTER (WHERE {present})"
+    return Decomposed((Partial(sub, "list_distinct(flatten(list({p})))"),), "coalesce(len({0}), 0)")
+
+
+def _sum_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
+    cast = "::BIGINT" if types[0] in _INTEGERS else ""
+    return _values(f"list_sum({{0}}){cast}", distinct=True)(call, types)
+
+
+def _percentile(call: Call, types: tuple[str, ...]) -> Decomposed:
+    q = call.parameters[0] if call.parameters else 0.5
+    return _values(f"list_aggregate(({{0}})::DOUBLE[], 'quantile_cont', {_fractions(q, call)})")(call, types)
+
+
+def _percentile_approx(call: Call, types: tuple[str, ...]) -> Decomposed:
+    return _values(f"list_aggregate({{0}}, 'quantile_disc', {_fractions(call.parameters[0], call)})")(call, types)
+
+
+def _fractions(q: float | str, call: Call) -> str:
+    text = q if isinstance(q, str) else repr(q)
+    inner = text.upper().removeprefix("ARRAY(").removesuffix(")")
+    try:
+        numbers = [float(n) for n in inner.split(",")]
+    except ValueError:
+        raise PlanError(f"{call.text}: the percentage is a number or an array of numbers") from None
+    if not all(0 <= n <= 1 for n in numbers):
+        raise PlanError(f"{call.text}: a percentage is between 0 and 1")
+    return repr(numbers[0]) if not isinstance(q, str) else repr(numbers)
+
+
+def _approx_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
+    rsd = call.parameters[0] if call.parameters else 0.05
+    if not isinstance(rsd, float) or not 0.005 <= rsd <= 0.5:
+        raise PlanError(f"{call.text}: the relative error is a number between 0.005 and 0.5")
+    k = ceil(1 / rsd**2) + 2
+    sub = f"list_slice(list_sort(list(DISTINCT hash({{0}})) FILTER (WHERE {{0}} IS NOT NULL)), 1, {k})"
+    merge = f"list_slice(list_sort(list_distinct(flatten(list({{p}})))), 1, {k})"
+    estimate = f"round({k - 1} / (({{0}})[{k}]::DOUBLE / 18446744073709551616.0))::BIGINT"
+    final = f"CASE WHEN {{0}} IS NULL THEN 0 WHEN len({{0}}) < {k} THEN len({{0}}) ELSE {estimate} END"
+    return Decomposed((Partial(sub, merge),), final)
+
+
+_BUILDERS: dict[str, Callable[[Call, tuple[str, ...]], Decomposed]] = {
+    "count": _count,
+    "count_if": _count_if,
+    "sum": _sum,
+    "avg": _avg,
+    **{name: _same(name) for name in ("min", "max", "bit_or", "bit_and", "bit_xor", "bool_and", "bool_or")},
+    "var_samp": _variance("CASE WHEN ({0}).n > 1 THEN ({0}).s / (({0}).n - 1) END"),
+    "var_pop": _variance("CASE WHEN ({0}).n > 0 THEN ({0}).s / ({0}).n END"),
+    "stddev_samp": _variance("CASE WHEN ({0}).n > 1 THEN sqrt(({0}).s / (({0}).n - 1)) END"),
+    "stddev_pop": _variance("CASE WHEN ({0}).n > 0 THEN sqrt(({0}).s / ({0}).n) END"),
+    "first": lambda c, t: _by_order("min", "{t}", "{0}", _filter(c)),
+    "last": lambda c, t: _by_order("max", "{t}", "{0}", _filter(c)),
+    "first_ignore_nulls": lambda c, t: _by_order("min", "{t}", "{0}", " FILTER (WHERE {0} IS NOT NULL)"),
+    "last_ignore_nulls": lambda c, t: _by_order("max", "{t}", "{0}", " FILTER (WHERE {0} IS NOT NULL)"),
+    "min_by": lambda c, t: _by_order("min", "{1}", "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
+    "max_by": lambda c, t: _by_order("max", "{1}", "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
+    "count_distinct": _count_distinct,
+    "sum_distinct": _sum_distinct,
+    "avg_distinct": _values("list_avg({0})", distinct=True),
+    "median": _percentile,
+    "percentile": _percentile,
+    "percentile_approx": _percentile_approx,
+    "mode": _values("list_aggregate(list_sort({0}), 'mode')"),
+    "approx_count_distinct": _approx_distinct,
+}
+
+
+def fill(template: str, columns: Mapping[str, str]) -> str:
+    """A template with {0}, {1}, {t}, {w} replaced in one pass; other braces are SQL's."""
+    return re.sub(r"\{(\w+)\}", lambda m: columns.get(m[1], m[0]), template)

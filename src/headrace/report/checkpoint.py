@@ -1,0 +1,222 @@
+"""What a checkpoint holds, as data: progress, state by node, mini-partition and slot, and outputs.
+
+All of it comes from the last manifest and the footers of the segments that it names; nothing is changed and
+no engine is needed, so it can be asked of a running checkpoint. The bytes of a mini-partition are its
+share, by rows, of the segments it has rows in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from headrace.report import text
+from headrace.report.model import StreamReport
+from headrace.state import Manifest, ManifestLog, pid_sizes
+
+_SHOWN = 10
+_WORDS = ("stream", "query", "node", "panes of")  # columns of words; the others are numbers
+
+
+def summarize(log: ManifestLog) -> dict[str, Any]:
+    """The whole summary, ready for JSON. The log must have a manifest."""
+    last = log.latest()
+    assert last is not None
+    pids = _pids(log, last)
+    slots: dict[int, dict[str, int]] = {
+        slot: {"pids": 0, "rows": 0, "bytes": 0} for slot in range(last.slots)
+    }
+    for slot in last.route:
+        slots.setdefault(slot, {"pids": 0, "rows": 0, "bytes": 0})["pids"] += 1
+    for pid in pids:
+        if pid["slot"] is not None:
+            slots[pid["slot"]]["rows"] += pid["rows"]
+            slots[pid["slot"]]["bytes"] += pid["bytes"]
+    return {
+        "checkpoint": log.store.uri,
+        "version": last.version,
+        "batch_id": last.batch_id,
+        "committed_at": datetime.fromtimestamp(last.created_at, UTC)
+        .isoformat(timespec="seconds")
+        .replace("+00:00", "Z"),
+        "fingerprint": last.fingerprint,
+        "engine": last.engine,
+        "streams": _streams(log, last),
+        "queries": _queries(log, last),
+        "nodes": _nodes(last, _labels(log)),
+        "slots": [{"slot": slot, **sizes} for slot, sizes in sorted(slots.items())],
+        "mini_partitions": pids,
+    }
+
+
+def query_names(log: ManifestLog) -> list[str]:
+    """The queries that the last manifest knows of."""
+    last = log.latest()
+    return list(dict.fromkeys((*last.report.get("queries", {}), *last.results))) if last is not None else []
+
+
+def stream_names(log: ManifestLog) -> list[str]:
+    last = log.latest()
+    return list(last.streams) if last is not None else []
+
+
+def _streams(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
+    reported = last.report.get("streams", {})
+    found = []
+    for name, stream in last.streams.items():
+        unit = reported.get(name, {}).get("unit", "us")
+        seen = StreamReport(stream.rows, stream.max_seen, stream.low_watermark, unit=unit)
+        found.append(
+            {
+                "stream": name,
+                "rows": stream.rows,
+                "late": stream.late,
+                "rejected": stream.rejected,
+                "unit": unit,
+                "max": stream.max_seen,
+                "low_watermark": stream.low_watermark,
+                "lag": seen.lag,
+                "late_files": len(log.late(name)),
+            }
+        )
+    return found
+
+
+def _queries(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
+    found = []
+    for name in query_names(log):
+        files = log.results(name)
+        found.append(
+            {
+                "query": name,
+                "rows": sum(file.rows for file in files),
+                "files": len(files),
+                "bytes": sum(file.bytes for file in files),
+            }
+        )
+    return found
+
+
+def _labels(log: ManifestLog) -> dict[str, str]:
+    """What the nodes are, in words, from the drawing in the plan file; nothing if there is none."""
+    if not log.store.exists("plan.json"):
+        return {}
+    drawn = json.loads(log.store.read("plan.json")).get("graph", {}).get("nodes", ())
+    return {node["id"].removeprefix("n:"): node["label"] for node in drawn}
+
+
+def _nodes(last: Manifest, labels: dict[str, str]) -> list[dict[str, Any]]:
+    nodes: dict[str, dict[str, Any]] = {}
+    held: dict[str, set[int]] = defaultdict(set)
+    for segment in last.segments:
+        node = nodes.setdefault(segment.node, {"node": segment.node, "segments": 0, "rows": 0, "bytes": 0})
+        node["segments"] += 1
+        node["rows"] += segment.rows
+        node["bytes"] += segment.bytes
+        held[segment.node].update(segment.pids)
+    for name, node in nodes.items():
+        node["mini_partitions"] = len(held[name])
+        node["label"] = labels.get(name, "")
+    return list(nodes.values())
+
+
+def _pids(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
+    sizes: dict[tuple[str, int], list[float]] = defaultdict(lambda: [0, 0.0, 0])
+    for segment in last.segments:
+        for pid, rows in pid_sizes(log.store, segment).items():
+            one = sizes[segment.node, pid]
+            one[0] += rows
+            one[1] += segment.bytes * rows / max(1, segment.rows)
+            one[2] += 1
+    return [
+        {
+            "node": node,
+            "pid": pid,
+            "slot": last.route[pid] if pid < len(last.route) else None,
+            "rows": int(rows),
+            "bytes": round(share),
+            "segments": int(segments),
+        }
+        for (node, pid), (rows, share, segments) in sorted(sizes.items())
+    ]
+
+
+def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
+    """The summary for a terminal."""
+    head = Text.assemble(
+        ("checkpoint ", "dim"), summary["checkpoint"], "\n",
+        ("version ", "dim"), f"{summary['version']}", ("  batch ", "dim"), f"{summary['batch_id']}",
+        ("  committed ", "dim"), summary["committed_at"],
+    )  # fmt: skip
+    streams = (
+        (one["stream"], f"{one['rows']:,}", text.ticks(one["max"], one["unit"]).split(".")[0],
+         text.ticks(one["low_watermark"], one["unit"]).split(".")[0], text.lag(one["lag"], one["unit"]),
+         f"{one['late']:,}", f"{one['rejected']:,}")
+        for one in summary["streams"]
+    )  # fmt: skip
+    queries = (
+        (q["query"], f"{q['rows']:,}", f"{q['files']:,}", text.size(q["bytes"])) for q in summary["queries"]
+    )
+    nodes = (
+        (
+            n["node"],
+            f"{n['segments']:,}",
+            f"{n['rows']:,}",
+            text.size(n["bytes"]),
+            f"{n['mini_partitions']:,}",
+            n["label"],
+        )
+        for n in summary["nodes"]
+    )
+    slots = (
+        (f"{s['slot']}", f"{s['pids']:,}", f"{s['rows']:,}", text.size(s["bytes"])) for s in summary["slots"]
+    )
+    pids = sorted(summary["mini_partitions"], key=lambda pid: (-pid["bytes"], pid["node"], pid["pid"]))
+    listed = pids if all_pids else pids[:_SHOWN]
+    rows = (
+        (
+            p["node"],
+            f"{p['pid']}",
+            f"{p['slot']}",
+            f"{p['rows']:,}",
+            text.size(p["bytes"]),
+            f"{p['segments']}",
+        )
+        for p in listed
+    )
+    parts: list[RenderableType] = [
+        head,
+        _table("streams", ("stream", "rows", "max", "low-watermark", "lag", "late", "rejected"), streams),
+        _table("results", ("query", "rows", "files", "size"), queries),
+        _table("state by node", ("node", "segments", "rows", "size", "mini-partitions", "panes of"), nodes),
+        _table("state by slot", ("slot", "mini-partitions", "rows", "size"), slots),
+        _table("largest mini-partitions", ("node", "pid", "slot", "rows", "size", "segments"), rows),
+    ]
+    if len(listed) < len(pids):
+        parts.append(Text(f"… {len(pids) - len(listed):,} more; --all lists them", style="dim"))
+    return Group(*parts)
+
+
+def _table(title: str, names: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
+    table = Table(
+        title=f"\n{title}",
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    for name in names:
+        table.add_column(
+            name, justify="left" if name in _WORDS else "right", header_style="dim", overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(Text(text.one_line(cell)) for cell in row))
+    return table

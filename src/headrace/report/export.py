@@ -1,0 +1,186 @@
+"""Committed results, read through the manifests without Spark, and written as text or Parquet.
+
+Only what a manifest names is a result, so a reader never sees a batch that has not been committed, however
+it reads and whenever it starts. Files come in the order of their batches and are handed on one record batch
+at a time: memory does not grow with the result, and the first rows are out before the last are read.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.errors import CheckpointError, OptionError
+from headrace.report.results import shown
+from headrace.report.text import one_line
+from headrace.state import ManifestLog, ResultFile, Store
+
+Encode = Callable[[pa.RecordBatch], bytes]
+WIDEST = 60  # of a column of the table format, until a longer value comes
+
+
+def open_log(directory: str) -> ManifestLog:
+    """The manifests of the checkpoint in `directory`; an error if there is none."""
+    log = ManifestLog(Store.open(directory))
+    if log.latest() is None:
+        raise CheckpointError(
+            f"{log.store.uri} is no checkpoint with committed batches: there is no manifest in it. Give the "
+            "directory that --checkpoint named, and check that the run has finished its first batch"
+        )
+    return log
+
+
+class Outputs:
+    """The files of one query, or of the late rows of one stream, as they are committed."""
+
+    def __init__(self, log: ManifestLog, name: str, late: bool = False) -> None:
+        self.log = log
+        self._files: Callable[[str], list[ResultFile]] = log.late if late else log.results
+        self._name = name
+        self._taken = 0
+
+    def new_files(self) -> list[ResultFile]:
+        """What was committed since the last call."""
+        files = self._files(self._name)[self._taken :]
+        self._taken += len(files)
+        return files
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of `new_files`, a record batch at a time."""
+        for file in self.new_files():
+            yield from read_file(self.log.store, file)
+
+    def last(self, count: int, at_most: int) -> pa.Table | None:
+        """The rows of the last files that have `count` rows together; None if there are none."""
+        chosen: list[ResultFile] = []
+        for file in reversed(self._files(self._name)):
+            if sum(one.rows for one in chosen) >= count:
+                break
+            chosen.insert(0, file)
+        batches = [batch for file in chosen for batch in read_file(self.log.store, file)]
+        return pa.Table.from_batches(batches)[-at_most:] if batches else None
+
+    def rows(self) -> int:
+        return sum(file.rows for file in self._files(self._name))
+
+
+def read_file(store: Store, file: ResultFile) -> Iterator[pa.RecordBatch]:
+    try:
+        with store.open_input(file.path) as source:
+            yield from pq.ParquetFile(source).iter_batches()
+    except (pa.ArrowInvalid, CheckpointError) as error:
+        raise CheckpointError(
+            f"result file {file.path} of {store.uri} cannot be read: {error}. A manifest names it with "
+            f"{file.rows} rows; restore it from a backup, or compute the results again with a new checkpoint"
+        ) from error
+
+
+def as_csv() -> Encode:
+    """CSV with a header, null as an empty field, times as ISO."""
+    first = True
+
+    def encode(batch: pa.RecordBatch) -> bytes:
+        nonlocal first
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if first:
+            writer.writerow(batch.schema.names)
+            first = False
+        columns = [[_csv(value) for value in column.to_pylist()] for column in batch.columns]
+        writer.writerows(zip(*columns, strict=True))
+        return text.getvalue().encode()
+
+    return encode
+
+
+def as_json() -> Encode:
+    """One JSON object per line; times as ISO strings, decimals as strings, NaN and infinities as null."""
+
+    def encode(batch: pa.RecordBatch) -> bytes:
+        rows = (json.dumps(_plain(row), ensure_ascii=False) + "\n" for row in batch.to_pylist())
+        return "".join(rows).encode()
+
+    return encode
+
+
+def as_table() -> Encode:
+    """Columns under each other. Widths are those of the first rows, and grow when a longer value comes."""
+    widths: list[int] = []
+
+    def encode(batch: pa.RecordBatch) -> bytes:
+        columns = [[one_line(shown(value)) for value in column.to_pylist()] for column in batch.columns]
+        first = not widths
+        for i, (name, column) in enumerate(zip(batch.schema.names, columns, strict=True)):
+            width = min(WIDEST, max([len(one_line(name)), *map(len, column)]))
+            if first:
+                widths.append(width)
+            widths[i] = max(widths[i], width)
+        right = [
+            pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t)
+            for t in batch.schema.types
+        ]
+        pad = [str.rjust if is_number else str.ljust for is_number in right]
+        lines = (
+            [[one_line(name) for name in batch.schema.names], ["─" * width for width in widths]]
+            if first
+            else []
+        )
+        rows = (*lines, *zip(*columns, strict=True))
+        return "".join(
+            "  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(row)).rstrip() + "\n" for row in rows
+        ).encode()
+
+    return encode
+
+
+def write_parquet(batches: Iterator[pa.RecordBatch], sink: BinaryIO) -> int:
+    """All batches as one Parquet file; the number of rows. Without any batch nothing is written."""
+    writer, rows = None, 0
+    for batch in batches:
+        writer = writer or pq.ParquetWriter(sink, batch.schema)
+        writer.write_batch(batch)
+        rows += batch.num_rows
+    if writer is not None:
+        writer.close()
+    return rows
+
+
+ENCODERS: dict[str, Callable[[], Encode]] = {"table": as_table, "csv": as_csv, "json": as_json}
+
+
+def encoder(name: str) -> Encode:
+    if name not in ENCODERS:
+        raise OptionError(f"results cannot be written as {name!r}; expected one of {', '.join(ENCODERS)}")
+    return ENCODERS[name]()
+
+
+def _csv(value: Any) -> Any:
+    """Cells that the csv module would not write as they should be read; lists and structs are JSON."""
+    if isinstance(value, list | dict):
+        return json.dumps(_plain(value), ensure_ascii=False)
+    return _plain(value) if isinstance(value, datetime | date | bytes | bool) else value
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value.isoformat() if isinstance(value, date) else str(value)

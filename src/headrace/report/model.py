@@ -1,0 +1,140 @@
+"""What one micro-batch did, as plain data.
+
+A `BatchReport` is made once, by the driver, when a batch is committed; it is all that the live view, the
+log and the page know of a run, so each of them can be drawn from a file of reports long after the run.
+Reports are frozen and go through JSON without loss.
+
+Ticks are microseconds since the epoch (unit 'us') or the progressing integer itself (unit 'int'). Two lags
+matter and differ: `StreamReport.lag` is how far the low-watermark stands behind the largest value seen
+(what disorder costs), in ticks; `wall_lag` is how far it stands behind the clock (what a reader of results
+feels), in seconds, and means nothing for integer streams. `max_value` and `low_watermark` are None until a
+stream has shown a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from headrace.errors import OptionError
+
+Unit = Literal["us", "int"]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReport:
+    """One stream in one batch. `rejected` counts null or implausible progressing values, in no window."""
+
+    rows: int
+    max_value: int | None = None
+    low_watermark: int | None = None
+    late: int = 0
+    rejected: int = 0
+    unit: Unit = "us"
+
+    @property
+    def lag(self) -> int | None:
+        """Ticks from the low-watermark to the largest value seen; 0 when a flush has gone beyond it."""
+        if self.max_value is None or self.low_watermark is None:
+            return None
+        return max(0, self.max_value - self.low_watermark)
+
+    def wall_lag(self, now: float) -> float | None:
+        """Seconds from the low-watermark to `now` (seconds since the epoch)."""
+        if self.low_watermark is None or self.unit != "us":
+            return None
+        return now - self.low_watermark / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReport:
+    """One query in one batch: result rows published."""
+
+    results: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """One committed batch. `phases` says where its seconds went."""
+
+    batch_id: int
+    rows: int
+    seconds: float
+    started_at: float
+    streams: Mapping[str, StreamReport] = field(default_factory=dict)
+    queries: Mapping[str, QueryReport] = field(default_factory=dict)
+    open_windows: int = 0
+    state_bytes: int = 0
+    state_rows: int = 0
+    segments: int = 0
+    slots: int = 1
+    phases: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def late(self) -> int:
+        return sum(stream.late for stream in self.streams.values())
+
+    @property
+    def rejected(self) -> int:
+        return sum(stream.rejected for stream in self.streams.values())
+
+    @property
+    def results(self) -> int:
+        return sum(query.results for query in self.queries.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, ready for `json.dumps`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> BatchReport:
+        """The inverse of `to_json`. Fields of a newer version are ignored."""
+        try:
+            known = _known(cls, data)
+            known["streams"] = {
+                k: StreamReport(**_known(StreamReport, v)) for k, v in data["streams"].items()
+            }
+            known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
+            return cls(**known)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise OptionError(
+                f"not a batch report: {str(data)[:80]} ({error!r}); expected what to_json() makes"
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """A run so far."""
+
+    batches: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    late: int = 0
+    rejected: int = 0
+    results: int = 0
+
+    def add(self, report: BatchReport) -> Totals:
+        return Totals(
+            self.batches + 1,
+            self.rows + report.rows,
+            self.seconds + report.seconds,
+            self.late + report.late,
+            self.rejected + report.rejected,
+            self.results + report.results,
+        )
+
+
+def throughput(reports: Sequence[BatchReport], last: int = 10) -> float | None:
+    """Rows per second of processing over the last `last` batches that had rows; None before the first.
+
+    Empty batches are left out: while a stream is quiet the engine has not become slower.
+    """
+    busy = [report for report in reports if report.rows][-last:]
+    seconds = sum(report.seconds for report in busy)
+    return sum(report.rows for report in busy) / seconds if seconds > 0 else None
+
+
+def _known(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
+    names = {item.name for item in fields(kind)}
+    return {key: value for key, value in data.items() if key in names}

@@ -1,0 +1,215 @@
+"""A run as one HTML page: the plan, how it went, and what came out.
+
+The page needs nothing but itself: style inside, drawings as SVG, no script, no address of any kind, so it
+can be mailed, kept with a build, or opened ten years from now. It is a function of data (`render_page`) and
+can be drawn from saved reports. Query texts, names and values come from strangers: every string passes
+through `html.escape` on its way in, here, in `chart` or in `graph`; nothing else adds text to the page.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from headrace.report import chart, graph, text
+from headrace.report.chart import Chart, Series
+from headrace.report.model import BatchReport, Totals
+from headrace.report.results import draw_results
+
+_UNITS: dict[chart.Format, tuple[float, ...]] = {
+    text.size: tuple(1024.0**power for power in range(5)),
+    text.span: (1.0, 60.0, 3600.0, 86400.0),
+}
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_POINTS = 240  # a chart of more batches than this shows groups of them
+
+
+def render_page(
+    title: str,
+    plan: Mapping[str, Any],
+    reports: Sequence[BatchReport],
+    queries: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """The page as text.
+
+    `plan` is {nodes: [{id, label, kind, detail}], edges: [[from, to]]}; `queries` maps a name to {sql,
+    columns, rows} (and `total`, when `rows` are only the last of more).
+    """
+    style = files("headrace.report").joinpath("page.css").read_text(encoding="utf-8")
+    drawing = graph.draw(plan)
+    sections = [
+        _tiles(reports),
+        f'<h2>Plan</h2><div class="card scroll">{drawing}</div>' if drawing else "",
+        "<h2>How it ran</h2>" + _charts(reports),
+        "<h2>Queries and results</h2>" + "".join(_query(name, one) for name, one in queries.items()),
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f"<title>{escape(title)}</title><style>{style}</style></head><body><main>"
+        f'<header><p class="brand">headrace</p><h1>{escape(title)}</h1>'
+        f"<p>{escape(_when(reports))}</p></header>"
+        f"{''.join(sections)}"
+        "<footer>Times are UTC. Hover over a chart for its values.</footer></main></body></html>\n"
+    )
+
+
+def _when(reports: Sequence[BatchReport]) -> str:
+    if not reports:
+        return "No batch has been committed yet."
+    began = datetime.fromtimestamp(reports[0].started_at, UTC)
+    ended = datetime.fromtimestamp(reports[-1].started_at + reports[-1].seconds, UTC)
+    slots = reports[-1].slots
+    batches = f"{len(reports):,} {'batch' if len(reports) == 1 else 'batches'}"
+    until = f"{ended:%H:%M:%S}" if ended.date() == began.date() else f"{ended:%Y-%m-%d %H:%M:%S}"
+    return f"{began:%Y-%m-%d %H:%M:%S} to {until}, {batches} on {slots} {'slot' if slots == 1 else 'slots'}"
+
+
+def _tiles(reports: Sequence[BatchReport]) -> str:
+    if not reports:
+        return ""
+    totals = Totals()
+    for report in reports:
+        totals = totals.add(report)
+    last = reports[-1]
+    tiles = [
+        ("rows read", _count(totals.rows), ""),
+        ("rows per second", text.number(totals.rows / totals.seconds) if totals.seconds else text.NONE, ""),
+        ("median batch", text.span(statistics.median(report.seconds for report in reports)), ""),
+        ("result rows", _count(totals.results), ""),
+        ("late rows", f"{totals.late:,}", "warn" if totals.late else ""),
+        ("rejected rows", f"{totals.rejected:,}", "warn" if totals.rejected else ""),
+        ("open windows", f"{last.open_windows:,}", ""),
+        ("state now", text.size(last.state_bytes), ""),
+    ]
+    shown = (
+        f'<div class="{css}"><dt>{name}</dt><dd>{escape(value)}</dd></div>' for name, value, css in tiles
+    )
+    return f'<dl class="tiles">{"".join(shown)}</dl>'
+
+
+def _count(count: int) -> str:
+    return f"{count:,}" if count < 10_000_000 else text.number(count)
+
+
+def _charts(reports: Sequence[BatchReport]) -> str:
+    if not reports:
+        return '<p class="none">Nothing to draw yet.</p>'
+    return f'<div class="charts">{"".join(chart.draw(one) for one in _run_charts(reports))}</div>'
+
+
+def _run_charts(reports: Sequence[BatchReport]) -> Iterator[Chart]:
+    """Each point is one batch, or a few in a row when there are many."""
+    width = math.ceil(len(reports) / _POINTS)
+    groups = [reports[i : i + width] for i in range(0, len(reports), width)]
+    each = "per batch" if width == 1 else f"mean of {width} batches"
+    x = [float(group[0].batch_id) for group in groups]
+
+    def one(title: str, note: str, series: Sequence[Series], y: chart.Format, kind: chart.Kind) -> Chart:
+        return Chart(
+            title, note, x, series, y, lambda batch: f"{batch:.0f}", kind, "batch", _UNITS.get(y, (1.0,))
+        )
+
+    rates = [_ratio(sum(r.rows for r in group), sum(r.seconds for r in group)) for group in groups]
+    yield one("Throughput", f"rows per second, {each}", [Series("rows/s", rates)], text.number, "area")
+    yield one("Batch time", each, _phases(groups), text.span, "bar")
+    yield from _lags(groups, one)
+    yield one(
+        "State size",
+        "at the end of the batch",
+        [Series("bytes", [float(g[-1].state_bytes) for g in groups])],
+        text.size,
+        "area",
+    )
+    names = list(dict.fromkeys(name for report in reports for name in report.queries))
+    results = [
+        Series(n, [_mean(g, lambda r, n=n: r.queries[n].results if n in r.queries else 0) for g in groups])
+        for n in names
+    ]
+    if names:
+        yield one("Results", f"rows published, {each}", results, text.number, "bar")
+    yield one(
+        "Open windows",
+        "at the end of the batch",
+        [Series("windows", [float(g[-1].open_windows) for g in groups])],
+        text.number,
+        "area",
+    )
+    if any(report.late or report.rejected for report in reports):
+        late = [Series("late", [_mean(g, lambda r: r.late) for g in groups])]
+        rejected = [Series("rejected", [_mean(g, lambda r: r.rejected) for g in groups])]
+        yield one("Late and rejected rows", each, late + rejected, text.number, "bar")
+
+
+def _phases(groups: Sequence[Sequence[BatchReport]]) -> list[Series]:
+    """Batch time split by phase where the phases are parts of it; the rest is 'other'."""
+    totals = [_mean(group, lambda r: r.seconds) for group in groups]
+    names = list(dict.fromkeys(name for group in groups for report in group for name in report.phases))
+    parts = [Series(n, [_mean(g, lambda r, n=n: r.phases.get(n, 0.0)) for g in groups]) for n in names]
+    rest = [total - sum(s.values[i] or 0.0 for s in parts) for i, total in enumerate(totals)]
+    if not names or any(value < -0.05 * total for value, total in zip(rest, totals, strict=True)):
+        return [Series("batch", totals)]
+    other = Series("other", [max(0.0, value) for value in rest])
+    return [*parts, other] if sum(rest) > 0.02 * sum(totals) else parts
+
+
+def _lags(groups: Sequence[Sequence[BatchReport]], one: Any) -> Iterator[Chart]:
+    """One chart per unit: seconds and plain integers do not share an axis."""
+    for unit in ("us", "int"):
+        names = dict.fromkeys(n for g in groups for r in g for n, s in r.streams.items() if s.unit == unit)
+        divide = 1e6 if unit == "us" else 1.0
+        lags = [Series(name, [_lag(group[-1], name, divide) for group in groups]) for name in names]
+        if any(value is not None for series in lags for value in series.values):
+            note = "low-watermark behind the largest value seen"
+            yield one("Lag", note, lags, text.span if unit == "us" else text.number, "line")
+
+
+def _lag(report: BatchReport, name: str, divide: float) -> float | None:
+    lag = report.streams[name].lag if name in report.streams else None
+    return None if lag is None else lag / divide
+
+
+def _mean(group: Sequence[BatchReport], value: Any) -> float:
+    return float(statistics.fmean(value(report) for report in group))
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below > 0 else 0.0
+
+
+def _query(name: str, query: Mapping[str, Any]) -> str:
+    columns, rows = list(query.get("columns", ())), list(query.get("rows", ()))
+    total = query.get("total", len(rows))
+    count = f"{total:,} result {'row' if total == 1 else 'rows'}"
+    drawing, table = draw_results(columns, rows)
+    return (
+        f'<details class="card query" open><summary><h3>{escape(name)}</h3><span>{count}</span></summary>'
+        f'<div class="split"><pre>{highlight(str(query.get("sql", "")))}</pre>{drawing}</div>'
+        f"{table}</details>"
+    )
+
+
+_TOKEN = re.compile(
+    r"(?P<i>--[^\n]*|/\*.*?\*/)|(?P<q>'(?:[^'\\]|''|\\.)*')|(?P<b>\b(?:create|stream|query|as|select|distinct|from|where|"
+    r"group|by|having|union|all|order|join|left|right|full|outer|inner|on|and|or|not|in|is|null|between|like|case|when|"
+    r"then|else|end|range|slide|rows|landmark|origin|align|progressing|ordered|slack|options|with|window|interval|"
+    r"second|seconds|minute|minutes|hour|hours|day|days)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def highlight(sql: str) -> str:
+    """`sql` escaped, with keywords, strings and comments marked."""
+    parts, end = [], 0
+    for match in _TOKEN.finditer(sql):
+        tag = match.lastgroup
+        parts += [escape(sql[end : match.start()]), f"<{tag}>{escape(match.group())}</{tag}>"]
+        end = match.end()
+    return "".join([*parts, escape(sql[end:])])

@@ -1,0 +1,45 @@
+"""Spark's exceptions in the user's words: which batch, what happened, what to do."""
+
+from __future__ import annotations
+
+import re
+
+from headrace import errors
+from headrace.errors import HeadraceError, InternalError, SourceError
+
+_OURS = re.compile(r"headrace\.errors\.(\w+): (.*?)(?:\n\s*\n|\nSQLSTATE|\n\tat |\Z)", re.DOTALL)
+_SOURCE = (
+    "FAILED_READ_FILE",
+    "CANNOT_READ_FILE",
+    "MALFORMED_RECORD",
+    "PATH_NOT_FOUND",
+    "UNABLE_TO_INFER_SCHEMA",
+    "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
+)
+
+
+def explained(error: BaseException, batch: int | None) -> HeadraceError:
+    """The error to raise for what Spark raised while it ran a batch."""
+    if isinstance(error, HeadraceError):
+        return error
+    text = str(error)
+    where = f"batch {batch}: " if batch is not None else ""
+    if found := _OURS.search(text):
+        kind = getattr(errors, found[1], InternalError)
+        return kind(f"{where}{found[2].strip()}")  # type: ignore[no-any-return]
+    if any(mark in text for mark in _SOURCE):
+        return SourceError(
+            f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. Mend or remove the file and start "
+            "again, or let Spark skip such files (spark.sql.files.ignoreCorruptFiles=true)"
+        )
+    if "No space left on device" in text:
+        return errors.CheckpointError(
+            f"{where}a disk is full: {_head(text)}\nNothing of this batch was committed; make room and start again"
+        )
+    return InternalError(f"{where}{_head(text, 12)}")
+
+
+def _head(text: str, lines: int = 3) -> str:
+    """The telling first lines, without the Java stack."""
+    said = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
+    return " ".join(said[:lines])[:1500]

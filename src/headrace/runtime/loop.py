@@ -1,0 +1,242 @@
+"""The micro-batch loop: plan, run, commit (DESIGN §3.1 and §5).
+
+Spark plans a batch, writes its offsets and calls us. One job does the batch: projection, source stage, exchange, slots, and as many
+more exchanges as the query graph has levels. What comes back are the tasks' META messages; from them the next manifest is made and
+published in one atomic step, and only then does Spark commit the batch. A batch Spark replays finds its id in the last manifest and
+does nothing; a batch that was never published leaves files that no manifest names.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.errors import OptionError
+from headrace.kernels import codec
+from headrace.kernels.commit import batch_after, first_manifest, flush_bound, manifest_of, open_windows
+from headrace.kernels.spec import Batch, Program
+from headrace.logical.plan import Graph
+from headrace.physical.lower import Frame
+from headrace.report.model import BatchReport, QueryReport, StreamReport
+from headrace.runtime.faults import explained
+from headrace.runtime.frame import layout_of, projection, united
+from headrace.runtime.plan_file import PlanFile
+from headrace.runtime.results import Results, schema_of
+from headrace.runtime.sinks import Delivery
+from headrace.runtime.tasks import slot_task, source_task
+from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, collect_garbage
+
+COLLECT_EVERY = 50  # batches between two collections of garbage
+GRACE = 300.0  # seconds an unnamed file is left alone
+
+
+class Run:
+    """A running query set. Made by `Session.start`."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        graph: Graph,
+        program: Program,
+        frame: Frame,
+        plan: PlanFile,
+        store: Store,
+        lock: CheckpointLock,
+        slots: int,
+        delivery: Delivery,
+        log: ManifestLog,
+        on_batch: Callable[[BatchReport], object] | None = None,
+        flush: bool = False,
+    ) -> None:
+        self.spark, self.graph, self.program, self.frame, self.plan = spark, graph, program, frame, plan
+        self.store, self.lock, self.slots, self.delivery, self.log = store, lock, slots, delivery, log
+        self.layout = layout_of(graph, frame)
+        self.manifest: Manifest = log.latest() or first_manifest(program, slots)
+        self.reports: list[BatchReport] = []
+        self._born = {n: b for n, b in plan.born.items() if b is not None}
+        self._on_batch, self._flush = on_batch, flush
+        self._error: BaseException | None = None
+        self._query: Any = None
+        self._ended = False
+        self._ending = threading.Lock()
+
+    # -- life ------------------------------------------------------------------------------------------------------
+    def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any]) -> None:
+        writer = united(self.graph, frames).writeStream.foreachBatch(self._foreach)
+        writer = writer.option("checkpointLocation", f"{self.store.uri.rstrip('/')}/spark").queryName("headrace")
+        if trigger:
+            writer = writer.trigger(**trigger)
+        try:
+            self._query = writer.start()
+        except Exception as e:
+            raise explained(e, None) from e
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until the run ends by itself (all input drained, or a failure); True if it has ended."""
+        from pyspark.errors import StreamingQueryException
+
+        try:
+            if timeout is None:
+                self._query.awaitTermination()
+            elif not self._query.awaitTermination(timeout):
+                return False
+        except StreamingQueryException as e:
+            self._end(flush=False)
+            raise explained(self._error or e, self.manifest.batch_id + 1) from (self._error or e)
+        self._end(flush=self._flush)
+        return True
+
+    def stop(self) -> None:
+        """Stop after the batch under way."""
+        if self._query is not None and not self._ended:
+            while self._query.isActive and self._query.status["isTriggerActive"] and self._query.status["isDataAvailable"]:
+                if self._query.awaitTermination(0.05):
+                    break
+                if not self._busy:
+                    break
+            self._query.stop()
+        self._end(flush=self._flush)
+
+    _busy = False
+
+    @property
+    def active(self) -> bool:
+        return self._query is not None and not self._ended and bool(self._query.isActive)
+
+    def _end(self, flush: bool) -> None:
+        with self._ending:
+            if self._ended:
+                return
+            try:
+                if flush:
+                    self._run_flush()
+            finally:
+                self._ended = True
+                self.lock.release()
+
+    # -- one batch -------------------------------------------------------------------------------------------------
+    def _foreach(self, frame: DataFrame, batch_id: int) -> None:
+        if batch_id <= self.manifest.batch_id:
+            return  # committed before a crash; Spark is only catching up with its own log
+        self._busy = True
+        try:
+            batch = batch_after(self.manifest, self.program, self.store, self.slots, self._born)
+            rows = frame.selectExpr(*projection(self.graph, self.frame, self.program, batch))
+            sent = rows.mapInArrow(source_task(self.program, batch, self.layout), codec.EXCHANGE)
+            self._finish(sent, batch, batch_id)
+        except BaseException as e:
+            self._error = e
+            raise
+        finally:
+            self._busy = False
+
+    def _run_flush(self) -> None:
+        bound = flush_bound(self.program, self.manifest.streams)
+        if bound is None:
+            return
+        batch = batch_after(self.manifest, self.program, self.store, self.slots, self._born, flush=True)
+        note = {
+            "streams": {s: {"max_seen": None} for s in self.graph.streams},
+            "low_watermark": {s: bound for s in self.graph.streams},
+        }
+        rows = [r for s in range(self.slots) for r in codec.message(s, codec.PROGRESS, note).to_pylist()]
+        sent = self.spark.createDataFrame([(r["slot"], r["node"], r["payload"]) for r in rows], codec.EXCHANGE)
+        try:
+            self._finish(sent, batch, self.manifest.batch_id)
+        except Exception as e:
+            raise explained(e, None) from e
+
+    def _finish(self, sent: DataFrame, batch: Batch, batch_id: int) -> None:
+        """Exchange, slots, commit."""
+        started = time.time()
+        for level in range(len(self.program.levels)):
+            sent = sent.repartitionById(batch.slots, F.col("slot"))
+            sent = sent.mapInArrow(slot_task(self.program, batch, level), codec.EXCHANGE)
+        metas = [codec.read_message(_Buffer(r["payload"])) for r in sent.collect()]
+        ran = time.time()
+        manifest = manifest_of(self.manifest, self.program, batch, metas, batch_id)
+        report = self._report(manifest, metas, started, ran - started)
+        manifest = replace(manifest, report=report.to_json())
+        self.lock.check()
+        self.log.publish(manifest)
+        before, self.manifest = self.manifest, manifest
+        self.reports.append(report)
+        self.delivery.deliver(manifest)
+        for gone in {m.path for m in before.segments} - {m.path for m in manifest.segments}:
+            self.store.delete(gone)
+        if manifest.version % COLLECT_EVERY == 0:
+            collect_garbage(self.store, self.log, GRACE)
+        if self._on_batch is not None:
+            self._on_batch(report)
+
+    def _report(self, manifest: Manifest, metas: list[dict[str, Any]], started: float, ran: float) -> BatchReport:
+        streams = {}
+        for name, state in manifest.streams.items():
+            before = self.manifest.streams.get(name)
+            streams[name] = StreamReport(
+                rows=state.rows - (before.rows if before else 0),
+                max_value=state.max_seen,
+                low_watermark=state.low_watermark,
+                late=state.late - (before.late if before else 0),
+                rejected=state.rejected - (before.rejected if before else 0),
+                unit=self.graph.streams[name].unit,  # type: ignore[arg-type]
+            )
+        phases = {"job": ran}
+        for key in ("load", "close", "keep"):
+            phases[key] = max((m["timings"].get(key, 0.0) for m in metas), default=0.0)
+        return BatchReport(
+            batch_id=manifest.version,
+            rows=sum(s.rows for s in streams.values()),
+            seconds=time.time() - started,
+            started_at=started,
+            streams=streams,
+            queries={
+                q: QueryReport(sum(f.rows for f in manifest.results.get(q, ()))) for q in self.program.schemas
+            },
+            open_windows=open_windows(self.program, manifest),
+            state_bytes=sum(m.bytes for m in manifest.segments),
+            state_rows=sum(m.rows for m in manifest.segments),
+            segments=len(manifest.segments),
+            slots=manifest.slots,
+            phases=phases,
+        )
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+    def progress(self) -> BatchReport | None:
+        """The report of the last committed batch of this run."""
+        return self.reports[-1] if self.reports else None
+
+    def results(self, name: str) -> Results:
+        """The committed results of a query."""
+        if name not in self.plan.schemas:
+            from headrace.sql.source import suggest
+
+            raise OptionError(f"there is no query {name!r}." + suggest(name, self.plan.schemas))
+        return Results(self.store, lambda: self.log.results(name), schema_of(self.plan.schemas[name]), lambda: self.spark)
+
+    def late(self, stream: str) -> Results:
+        """The late and unusable rows of a stream, with the reason."""
+        if stream not in self.plan.late_schemas:
+            raise OptionError(f"there is no stream {stream!r}")
+        return Results(
+            self.store, lambda: self.log.late(stream), schema_of(self.plan.late_schemas[stream]), lambda: self.spark
+        )
+
+
+class _Buffer:
+    """Bytes with the one method the codec needs."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = bytes(data)
+
+    def to_pybytes(self) -> bytes:
+        return self._data
+
+
+__all__ = ["Run"]

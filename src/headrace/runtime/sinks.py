@@ -1,0 +1,158 @@
+"""Where committed results go besides the result log.
+
+A sink is handed what a manifest names, after it was published, with the version as batch id. What was delivered is remembered per
+sink in the checkpoint, and a restart delivers what a crash left undelivered: at least once, and with the batch id a sink can make
+that exactly once. Directory sinks do: their file names follow from query, batch id and part.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+
+from headrace.errors import OptionError
+from headrace.state import Manifest, ManifestLog, Store
+
+
+class Sink(Protocol):
+    name: str
+
+    def write(self, query: str, batch_id: int, table: pa.Table) -> None: ...
+
+
+@dataclass
+class Callback:
+    """A function `(query, batch_id, table)`."""
+
+    function: Callable[[str, int, pa.Table], object]
+    name: str = "callback"
+
+    def write(self, query: str, batch_id: int, table: pa.Table) -> None:
+        self.function(query, batch_id, table)
+
+
+@dataclass
+class Console:
+    """The first rows of each result, on standard output."""
+
+    rows: int = 20
+    name: str = "console"
+
+    def write(self, query: str, batch_id: int, table: pa.Table) -> None:
+        from rich.console import Console as Terminal
+        from rich.table import Table
+
+        shown = Table(title=f"{query}, batch {batch_id}: {table.num_rows:,} rows")
+        for column in table.column_names:
+            shown.add_column(column)
+        for row in table.slice(0, self.rows).to_pylist():
+            shown.add_row(*(str(v) for v in row.values()))
+        Terminal(file=sys.stdout).print(shown)
+
+
+@dataclass
+class Directory:
+    """CSV, JSON lines or Parquet files, one per query and batch."""
+
+    path: str
+    format: str
+
+    def __post_init__(self) -> None:
+        if self.format not in ("csv", "json", "parquet"):
+            raise OptionError(f"sink: expected csv, json or parquet, got {self.format!r}")
+
+    @property
+    def name(self) -> str:
+        return f"{self.format}:{Path(self.path).resolve()}"
+
+    def write(self, query: str, batch_id: int, table: pa.Table) -> None:
+        folder = Path(self.path) / query
+        folder.mkdir(parents=True, exist_ok=True)
+        target = folder / f"{batch_id:012d}.{self.format}"
+        temporary = folder / f".{target.name}.{uuid.uuid4().hex}"
+        if self.format == "parquet":
+            pq.write_table(table, temporary)
+        elif self.format == "csv":
+            pc.write_csv(table, temporary)
+        else:
+            with temporary.open("w") as out:
+                for row in table.to_pylist():
+                    out.write(json.dumps(row, default=str) + "\n")
+        temporary.replace(target)
+
+
+@dataclass
+class SparkWriter:
+    """`function(frame, batch_id, query)` with a Spark DataFrame, in the style of foreachBatch."""
+
+    function: Callable[[Any, int, str], object]
+    name: str = "spark"
+    spark: Any = None
+
+    def write(self, query: str, batch_id: int, table: pa.Table) -> None:
+        self.function(self.spark.createDataFrame(table), batch_id, query)
+
+
+def make_sink(sink: Any, spark: Any) -> Sink:
+    """A sink from what a user writes: a sink, a function, 'console', 'csv:DIR', 'json:DIR', 'parquet:DIR'."""
+    if isinstance(sink, SparkWriter):
+        sink.spark = spark
+        return sink
+    if isinstance(sink, str):
+        kind, _, path = sink.partition(":")
+        if kind == "console" and not path:
+            return Console()
+        if path:
+            return Directory(path, kind)
+        raise OptionError(f"sink: expected console, csv:DIR, json:DIR or parquet:DIR, got {sink!r}")
+    if hasattr(sink, "write") and hasattr(sink, "name"):
+        return sink  # type: ignore[no-any-return]
+    if callable(sink):
+        return Callback(sink)
+    raise OptionError(f"sink: expected a function, a sink or a text like 'csv:DIR', got {type(sink).__name__}")
+
+
+class Delivery:
+    """Hands committed versions to sinks and remembers how far each has come."""
+
+    def __init__(self, store: Store, log: ManifestLog, sinks: list[Sink]) -> None:
+        self.store, self.log, self.sinks = store, log, sinks
+
+    def catch_up(self) -> None:
+        """Deliver what a stop or crash left undelivered."""
+        latest = self.log.latest()
+        for sink in self.sinks:
+            done = self._delivered(sink)
+            if done is None:
+                done = 0 if isinstance(sink, Directory) or latest is None else latest.version
+            for manifest in self.log.since(done):
+                self._deliver(sink, manifest)
+
+    def deliver(self, manifest: Manifest) -> None:
+        for sink in self.sinks:
+            self._deliver(sink, manifest)
+
+    def _deliver(self, sink: Sink, manifest: Manifest) -> None:
+        for query, files in manifest.results.items():
+            tables = []
+            for file in files:
+                with self.store.open_input(file.path) as source:
+                    tables.append(pq.read_table(source))
+            sink.write(query, manifest.version, pa.concat_tables(tables))
+        self.store.write(self._path(sink), str(manifest.version).encode())
+
+    def _delivered(self, sink: Sink) -> int | None:
+        path = self._path(sink)
+        return int(self.store.read(path)) if self.store.exists(path) else None
+
+    def _path(self, sink: Sink) -> str:
+        return f"sinks/{uuid.uuid5(uuid.NAMESPACE_URL, sink.name).hex}"

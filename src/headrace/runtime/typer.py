@@ -1,0 +1,136 @@
+"""Spark's answer to "what type is this?".
+
+Spark is the authority on names and types of scalar expressions and aggregates: every relation is analysed by Spark over a row of
+typed NULLs, so nothing is read and a mistake shows when the query is registered, with Spark's own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import MapType, StructType
+
+from headrace.errors import SqlError
+from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
+from headrace.logical.user_aggregate import UserAggregate
+from headrace.physical.duck import spark_sql
+
+_SPARK = {
+    "count_distinct": "count(DISTINCT {})",
+    "sum_distinct": "sum(DISTINCT {})",
+    "avg_distinct": "avg(DISTINCT {})",
+    "first_ignore_nulls": "first({})",
+    "last_ignore_nulls": "last({})",
+}
+
+
+class SparkTyper:
+    """Types of a graph's relations, asked once each."""
+
+    def __init__(self, spark: SparkSession, graph: Graph, user: Mapping[str, UserAggregate]) -> None:
+        self.spark, self.graph, self.user = spark, graph, user
+        self._schemas: dict[str, StructType] = {}
+
+    def column_types(self, relation: str) -> dict[str, str]:
+        return {f.name: f.dataType.simpleString() for f in self.schema(relation)}
+
+    def types(self, relation: str, expressions: Sequence[str]) -> list[str]:
+        if not expressions:
+            return []
+        listed = ", ".join(f"{e} AS e{i}" for i, e in enumerate(expressions))
+        schema = self._analyse(relation, f"SELECT {listed} FROM {_row(self.column_types(relation))}")
+        return [f.dataType.simpleString() for f in schema]
+
+    def result_schema(self, relation: str) -> bytes:
+        return _arrow(self.schema(relation))
+
+    def late_schema(self, stream: str) -> bytes:
+        late = StructType()
+        for f in self.schema(stream):  # late rows travel as JSON, where a map is a text
+            late = late.add(f.name, "string" if isinstance(f.dataType, MapType) else f.dataType)
+        return _arrow(late.add("_reason", "string"))
+
+    def schema(self, name: str) -> StructType:
+        if name not in self._schemas:
+            self._schemas[name] = self._compute(name)
+        return self._schemas[name]
+
+    def _compute(self, name: str) -> StructType:
+        relation = self.graph.relations[name]
+        if name in self.graph.streams:
+            columns = {c: t for c, t in self.graph.streams[name].columns}
+            return self._analyse(name, f"SELECT * FROM {_row(columns)}")
+        if isinstance(relation, Raw):
+            arms = []
+            for branch in relation.branches:
+                listed = ", ".join(f"{spark_sql(e)} AS `{n}`" for n, e in branch.columns)
+                where = f" WHERE {spark_sql(branch.where)}" if branch.where is not None else ""
+                arms.append(f"SELECT {listed} FROM {_row(self.column_types(branch.stream))}{where}")
+            return self._analyse(name, " UNION ALL ".join(arms))
+        if isinstance(relation, Merge):
+            arms = [
+                "SELECT " + ", ".join(f"`{c}`" for c in self.graph.relations[i].columns) + f" FROM {_row(self.column_types(i))}"
+                for i in relation.inputs
+            ]
+            return self._analyse(name, " UNION ALL ".join(arms))
+        time = "timestamp" if relation.unit == "us" else "bigint"
+        scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
+        condition = relation.where if isinstance(relation, Derive) else relation.having
+        if isinstance(relation, Derive):
+            scope |= self.column_types(relation.input)
+        else:
+            scope |= self._aggregated(relation)
+        listed = ", ".join(f"{_spoken(spark_sql(e))} AS `{n}`" for n, e in relation.outputs)
+        where = f" WHERE {_spoken(spark_sql(condition))}" if condition is not None else ""
+        return self._analyse(name, f"SELECT {listed} FROM {_row(scope)}{where}")
+
+    def _aggregated(self, relation: Aggregate) -> dict[str, str]:
+        listed = [f"{spark_sql(k)} AS k{i}" for i, k in enumerate(relation.keys)]
+        listed += [f"{self._call(c)} AS a{i}" for i, c in enumerate(relation.calls)]
+        if not listed:
+            return {}
+        keys = ", ".join(spark_sql(k) for k in relation.keys)
+        group = f" GROUP BY {keys}" if keys and relation.calls else ""
+        schema = self._analyse(
+            relation.name, f"SELECT {', '.join(listed)} FROM {_row(self.column_types(relation.input))}{group}"
+        )
+        return {f.name: f.dataType.simpleString() for f in schema}
+
+    def _call(self, call: Call) -> str:
+        if call.function in self.user:
+            return f"max(CAST(NULL AS {self.user[call.function].returns}))"
+        arguments = [spark_sql(a) for a in call.arguments]
+        arguments += [str(p) if isinstance(p, str) else _number(p) for p in call.parameters]
+        text = ", ".join(arguments) or "*"
+        return _SPARK.get(call.function, call.function + "({})").format(text)
+
+    def _analyse(self, name: str, sql: str) -> StructType:
+        try:
+            return self.spark.sql(sql).schema
+        except (AnalysisException, ParseException) as e:
+            text = str(e).split("; line")[0].split("\n")[0]
+            raise SqlError(f"{'stream' if name in self.graph.streams else 'query'} {name.split('$')[0]}: {text}") from e
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and value > 1 else repr(value)
+
+
+def _spoken(sql: str) -> str:
+    """GSQL's bucket number is Headrace's own; to Spark it is a number."""
+    return sql.replace("_bucket(", "bigint(")
+
+
+def _row(columns: Mapping[str, str]) -> str:
+    """A relation of no rows with these columns."""
+    listed = ", ".join(f"CAST(NULL AS {t}) AS `{c}`" for c, t in columns.items()) or "1"
+    return f"(SELECT {listed} FROM range(0))"
+
+
+def _arrow(schema: StructType) -> bytes:
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    return pa.schema([f.with_nullable(True) for f in arrow]).serialize().to_pybytes()

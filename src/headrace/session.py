@@ -1,0 +1,199 @@
+"""The front door: register streams and queries, explain them, start them.
+
+    import headrace as hr
+
+    session = hr.Session(checkpoint="checkpoint")
+    session.sql(text)
+    run = session.start(available_now=True)
+    run.wait()
+    run.results("flows").arrow()
+
+Registering binds and checks; nothing runs, and Spark is not started, before it is needed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
+from headrace.logical.plan import Graph
+from headrace.logical.user_aggregate import UserAggregate
+from headrace.physical.duck_typer import DuckTyper
+from headrace.physical.explain import explain
+from headrace.physical.lower import lower
+from headrace.report.model import BatchReport
+from headrace.sql import CreateQuery, CreateStream, parse_query, parse_script
+from headrace.sql.bind import Binder
+from headrace.state import ManifestLog, Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.runtime.loop import Run
+
+
+class slack:  # noqa: N801 - reads as a word: progress=hr.slack("5 seconds", on="ts")
+    """Progress by slack: a row comes at most `bound` behind the largest value of `on` seen so far.
+
+    `horizon`: values further ahead of the clock than this (of the largest seen, for integers) are set aside.
+    """
+
+    def __init__(self, bound: str | int, on: str, horizon: str | int | None = None) -> None:
+        self.bound: str | int | None = bound
+        self.on, self.horizon = on, horizon
+
+
+class ordered(slack):  # noqa: N801
+    """Progress by order: rows come in the order of `on`."""
+
+    def __init__(self, on: str, horizon: str | int | None = None) -> None:
+        super().__init__(0, on, horizon)
+        self.bound = None
+
+
+class Session:
+    """A set of streams and queries, planned and run together."""
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        checkpoint: str | Path | None = None,
+        slots: int | None = None,
+        master: str | None = None,
+    ) -> None:
+        if slots is not None and not 1 <= slots <= 1024:
+            raise OptionError(f"slots: expected 1 to 1024, got {slots}")
+        self._spark, self._master = spark, master
+        self._checkpoint = None if checkpoint is None else str(checkpoint)
+        self._slots = slots
+        self._user: dict[str, UserAggregate] = {}
+        self._binder = Binder()
+        self._statements: list[CreateStream | CreateQuery] = []
+        self._frames: dict[str, DataFrame] = {}
+        self._bases: dict[str, Path] = {}
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session, started at first use unless one was given."""
+        if self._spark is None:
+            from headrace.runtime.spark import make_session
+
+            self._spark = make_session(self._master)
+        return self._spark
+
+    @property
+    def graph(self) -> Graph:
+        return self._binder.graph()
+
+    # -- registering -----------------------------------------------------------------------------------------------
+    def sql(self, text: str, base: str | Path | None = None) -> Session:
+        """Register the CREATE STREAM and CREATE QUERY statements of a script; paths are relative to `base`."""
+        for statement in parse_script(text):
+            if isinstance(statement, CreateStream):
+                self._binder.create_stream(statement)
+                self._bases[statement.name] = Path(base) if base is not None else Path.cwd()
+            else:
+                self._binder.create_query(statement)
+            self._statements.append(statement)
+        return self
+
+    def stream(self, name: str, frame: DataFrame, progress: slack) -> Session:
+        """Register a Spark streaming DataFrame as a stream."""
+        if not frame.isStreaming:
+            raise SourceError(f"stream {name}: expected a streaming DataFrame (spark.readStream…), got a batch one")
+        columns = tuple((f.name, f.dataType.simpleString()) for f in frame.schema)
+        stream = self._binder.make_stream(name, columns, progress.on, progress.bound, progress.horizon)
+        self._binder.add_stream(stream)
+        self._frames[name] = frame
+        if self._spark is None:
+            self._spark = frame.sparkSession
+        return self
+
+    def query(self, name: str, text: str) -> Session:
+        """Register one query by its SELECT."""
+        statement = parse_query(name, text)
+        self._binder.create_query(statement)
+        self._statements.append(statement)
+        return self
+
+    def aggregate(
+        self,
+        name: str,
+        sub: Callable[[list[Any]], Any],
+        super: Callable[[list[Any]], Any],
+        final: Callable[[Any], Any] | None = None,
+        argument: str = "DOUBLE",
+        state: str = "DOUBLE",
+        returns: str | None = None,
+    ) -> Session:
+        """Register an aggregate written in Python; see `UserAggregate`."""
+        if not name.isidentifier():
+            raise OptionError(f"aggregate: expected a name like my_aggregate, got {name!r}")
+        key = name.lower()
+        self._user[key] = UserAggregate(
+            key, sub, super, final or (lambda value: value), argument, state, returns or (state if final is None else "DOUBLE")
+        )
+        self._binder.user_defined = list(self._user)
+        return self
+
+    # -- explaining and running ------------------------------------------------------------------------------------
+    def explain(self, format: str = "text") -> str:
+        """The plan of the whole set: what is shared, how it is partitioned, what each slot does."""
+        graph = self.graph
+        program, frame = lower(graph, DuckTyper(graph, self._user), self._user)
+        return explain(graph, program, frame, format)
+
+    def start(
+        self,
+        available_now: bool = False,
+        trigger: str | None = None,
+        flush: bool = False,
+        sinks: Sequence[Any] = (),
+        on_batch: Callable[[BatchReport], object] | None = None,
+    ) -> Run:
+        """Start the set on Spark.
+
+        `available_now` ends when what is there is read; `trigger` is an interval like '5 seconds'; `flush` closes all open
+        windows at the end; `sinks` are fed with committed results; `on_batch` is called with each batch's report.
+        """
+        from headrace.runtime.start import start
+
+        if not self._binder.queries:
+            raise SqlError("there is no query to run: register one with CREATE QUERY or Session.query")
+        if self._checkpoint is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="headrace-")
+            self._checkpoint = self._temporary.name
+        return start(
+            self.spark,
+            self.graph,
+            self._user,
+            self._frames,
+            self._bases,
+            Store.open(self._checkpoint),
+            self._slots,
+            {"availableNow": True} if available_now else {"processingTime": trigger} if trigger else {},
+            flush,
+            list(sinks),
+            on_batch,
+        )
+
+    def results(self, name: str) -> Any:
+        """Committed results of a query of this session's checkpoint, with or without a run."""
+        from headrace.runtime import plan_file
+        from headrace.runtime.results import Results, schema_of
+
+        if self._checkpoint is None:
+            raise CheckpointError("this session has no checkpoint and has not been started")
+        store = Store.open(self._checkpoint)
+        plan = plan_file.load(store)
+        if plan is None or name not in plan.schemas:
+            raise OptionError(f"checkpoint {store.uri} has no query {name!r}")
+        log = ManifestLog(store)
+        return Results(store, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
+
+
+__all__ = ["Session", "ordered", "slack"]

@@ -1,0 +1,41 @@
+"""Pointing into the user's text.
+
+Every error about SQL shows the line it is in with the offending words underlined and, for a name nobody knows, the
+nearest name that exists.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from headrace.errors import SqlError
+
+
+def underline(text: str, start: int, end: int) -> str:
+    """The line of `text` that holds `start`, with `[start, end]` underlined."""
+    start = max(0, min(start, len(text)))
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    number = text.count("\n", 0, start) + 1
+    width = max(1, min(end + 1, line_end) - start)
+    prefix = f"  line {number}: "
+    return f"{prefix}{text[line_start:line_end]}\n{' ' * (len(prefix) + start - line_start)}{'^' * width}"
+
+
+def error(text: str, start: int | None, end: int | None, message: str) -> SqlError:
+    """A `SqlError` that shows where in `text` it is; without a place, the message alone."""
+    if start is None or end is None:
+        return SqlError(message)
+    return SqlError(f"{message}\n{underline(text, start, end)}")
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """' Did you mean …?' for the nearest known name, or the list of what there is."""
+    known = sorted(set(known))
+    lowered = {k.lower(): k for k in known}
+    near = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
+    if near:
+        return f" Did you mean {lowered[near[0]]!r}?"
+    return f" There is: {', '.join(known[:20])}." if known else ""

@@ -1,0 +1,55 @@
+"""The two statements of Headrace, as data: what a text says, before anything is known about the world.
+
+`CREATE STREAM` names a source, its columns and how its progress is known; `CREATE QUERY` names a continuous query.
+The body of a query is a sqlglot expression in Spark's dialect. A bracket window is kept in the body as
+`table.args["stream_window"]`, and a GSQL alias in `GROUP BY` as an `exp.Alias` there (DESIGN §4.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class ColumnDef:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class CreateStream:
+    name: str
+    columns: tuple[ColumnDef, ...]
+    on: str
+    slack: str | None  # None: ordered
+    horizon: str | None
+    format: str
+    options: dict[str, str] = field(hash=False)
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class CreateQuery:
+    name: str
+    body: exp.Expression = field(hash=False)
+    text: str = ""
+    script: str = ""  # the text positions in `body` point into
+
+
+@dataclass(frozen=True)
+class BracketWindow:
+    """`[RANGE 10 MINUTES SLIDE 1 MINUTE …]`: the words, not yet in ticks."""
+
+    range: str | None  # None: RANGE ALL (landmark)
+    slide: str | None
+    origin: str | None = None
+    align: str = "start"
+    reset: str | None = None
+    attribute: str | None = None
+    start: int = 0  # place in the script
+    end: int = 0
+
+
+Statement = CreateStream | CreateQuery

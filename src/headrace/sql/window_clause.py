@@ -1,0 +1,137 @@
+"""The three spellings of a window, all to one `WindowSpec` (DESIGN §4.4).
+
+* bracket: `FROM tcp [RANGE 10 MINUTES SLIDE 1 MINUTE ORIGIN … ALIGN END]`, `RANGE ALL` for landmark windows;
+* Spark: `GROUP BY window(ts, '10 minutes', '1 minute', '15 seconds')`, with `window.start` and `window.end`;
+* GSQL: `GROUP BY time/60 AS tb` (document 000 §3.1): tumbling windows whose number is a column of the result. On a
+  timestamp the number is in seconds, as `time` is in Gigascope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlglot import exp
+
+from headrace.errors import HeadraceError, SqlError
+from headrace.sql.statements import BracketWindow
+from headrace.windows import WindowSpec, ticks
+
+Fail = Callable[[str], SqlError]
+_SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class GroupWindow:
+    """A window found in GROUP BY, and how the SELECT list may speak of it."""
+
+    spec: WindowSpec
+    attribute: str
+    node: exp.Expression
+    name: str | None
+    function: bool  # Spark's window(); else GSQL
+    divisor: int = 0  # ticks per GSQL bucket
+
+    def part(self, node: exp.Expression) -> exp.Expression | None:
+        """What `node` means if it speaks of the window: a window column, a struct of both, or the bucket number."""
+        if not self.function:
+            by_name = self.name and isinstance(node, exp.Column) and node.name.lower() == self.name.lower()
+            if by_name or node == self.node:
+                return exp.Anonymous(this="_bucket", expressions=[exp.Literal.number(self.divisor)])
+            return None
+        name = (self.name or "window").lower()
+        whole = node == self.node or (isinstance(node, exp.Column) and not node.table and node.name.lower() == name)
+        if whole:
+            return exp.Anonymous(
+                this="named_struct",
+                expressions=[
+                    exp.Literal.string("start"),
+                    exp.column("window_start"),
+                    exp.Literal.string("end"),
+                    exp.column("window_end"),
+                ],
+            )
+        of = None
+        if isinstance(node, exp.Column) and node.table.lower() == name:
+            of = node.name.lower()
+        elif isinstance(node, exp.Dot) and node.this == self.node:
+            of = node.expression.name.lower()
+        return exp.column(f"window_{of}") if of in ("start", "end") else None
+
+
+def bracket_window(clause: BracketWindow, unit: str, fail: Fail) -> WindowSpec:
+    """A bracket window in ticks. Without SLIDE it tumbles."""
+    try:
+        if clause.range is None and clause.slide is None:
+            raise fail("RANGE ALL needs a SLIDE: how often the running result is reported")
+        range_ = None if clause.range is None else _ticks(clause.range, unit)
+        slide = _ticks(clause.slide, unit) if clause.slide is not None else range_
+        assert slide is not None
+        return WindowSpec(
+            range_,
+            slide,
+            _origin(clause.origin, unit, fail) if clause.origin else 0,
+            "end" if clause.align == "end" else "start",
+            _ticks(clause.reset, unit) if clause.reset else None,
+        )
+    except SqlError:
+        raise
+    except HeadraceError as e:
+        raise fail(str(e)) from e
+
+
+def group_window(
+    node: exp.Expression, name: str | None, unit: str, time: str | None, fail: Fail
+) -> GroupWindow | None:
+    """The window a GROUP BY expression stands for, or None if it is an ordinary expression."""
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "window":
+        arguments = node.expressions
+        if not 2 <= len(arguments) <= 4 or not isinstance(arguments[0], exp.Column):
+            raise fail("expected window(column, 'length'[, 'slide'[, 'start']])")
+        words = []
+        for argument in arguments[1:]:
+            if not isinstance(argument, exp.Literal):
+                raise fail("the lengths in window(…) are written out, like '10 minutes'")
+            words.append(str(argument.this))
+        try:
+            range_ = _ticks(words[0], unit)
+            slide = _ticks(words[1], unit) if len(words) > 1 else range_
+            origin = _ticks(words[2], unit) if len(words) > 2 else 0
+            spec = WindowSpec(range_, slide, origin)
+        except HeadraceError as e:
+            raise fail(str(e)) from e
+        return GroupWindow(spec, arguments[0].name, node, name, True)
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "session_window":
+        raise fail("session windows are not supported")
+    inner = node.this if isinstance(node, (exp.Cast, exp.Floor, exp.Paren)) else node
+    if (
+        isinstance(inner, (exp.Div, exp.IntDiv))
+        and isinstance(inner.this, exp.Column)
+        and isinstance(inner.expression, exp.Literal)
+        and time is not None
+        and inner.this.name.lower() == time.lower()
+        and str(inner.expression.this).isdigit()
+    ):
+        length = int(inner.expression.this) * (_SECOND if unit == "us" else 1)
+        if length <= 0:
+            raise fail("the length of a window must be positive")
+        return GroupWindow(WindowSpec(length, length), inner.this.name, node, name, False, length)
+    return None
+
+
+def _ticks(text: str, unit: str) -> int:
+    return ticks(int(text) if text.strip().lstrip("-").isdigit() else text, unit)  # type: ignore[arg-type]
+
+
+def _origin(text: str, unit: str, fail: Fail) -> int:
+    if unit == "int":
+        return _ticks(text, unit)
+    try:
+        moment = datetime.fromisoformat(text.strip("'\""))
+    except ValueError:
+        return _ticks(text, unit)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (delta.days * 86_400 + delta.seconds) * _SECOND + delta.microseconds

@@ -1,0 +1,170 @@
+"""What one manifest says, and how it is written down.
+
+A manifest file is three lines of JSON: the outputs (result and late files that are new in this version),
+the state (everything else), and the SHA-256 of the two lines before it. Results are read over all versions,
+thousands of them, and need only the first line; a run needs both, but only of the last version. The
+checksum tells a whole manifest from one that a disk has cut short or altered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from headrace.state.segment import SegmentMeta
+
+FORMAT = 1
+
+
+class Damaged(ValueError):
+    """These bytes are not a whole manifest; the message says in what respect."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """How far a stream has come, in ticks, and the rows counted since the checkpoint began."""
+
+    max_seen: int | None = None
+    low_watermark: int | None = None
+    rows: int = 0
+    late: int = 0
+    rejected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFile:
+    """A file of results or late rows, relative to the store."""
+
+    path: str
+    rows: int
+    bytes: int
+
+
+Files = dict[str, tuple[ResultFile, ...]]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The state of a query set after one committed batch.
+
+    `version` counts 1, 2, …; `batch_id` is the last batch of Spark it covers (-1: none). `streams` is
+    cumulative, `segments` is all live state, while `results` (by query) and `late` (by stream) are only what
+    this batch added.
+    """
+
+    version: int
+    batch_id: int
+    fingerprint: str
+    streams: dict[str, StreamState]
+    route: tuple[int, ...]
+    slots: int
+    segments: tuple[SegmentMeta, ...]
+    results: Files
+    late: Files
+    report: dict[str, Any]
+    created_at: float
+    flush: bool = False
+    engine: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The first line of a manifest."""
+
+    results: Files
+    late: Files
+
+
+def encode(manifest: Manifest) -> bytes:
+    """The content of the manifest's file."""
+    outputs = {
+        "format": FORMAT,
+        "version": manifest.version,
+        "results": files_to_json(manifest.results),
+        "late": files_to_json(manifest.late),
+    }
+    state = {
+        "batch_id": manifest.batch_id,
+        "fingerprint": manifest.fingerprint,
+        "created_at": manifest.created_at,
+        "flush": manifest.flush,
+        "engine": manifest.engine,
+        "streams": {name: asdict(stream) for name, stream in manifest.streams.items()},
+        "slots": manifest.slots,
+        "route": manifest.route,
+        "segments": [segment.to_json() for segment in manifest.segments],
+        "report": manifest.report,
+    }
+    body = f"{compact(outputs)}\n{compact(state)}\n".encode()
+    return body + checksum(body)
+
+
+def decode_outputs(data: bytes, version: int) -> Outputs:
+    """Only the outputs, after the checksum of the whole was verified."""
+    return outputs_of(parse(verified(data)[0], version))
+
+
+def decode(data: bytes, version: int) -> Manifest:
+    """The manifest of a file's content, which must be that of `version`."""
+    lines = verified(data)
+    outputs = outputs_of(parse(lines[0], version))
+    state = json.loads(lines[1])
+    return Manifest(
+        version=version,
+        batch_id=state["batch_id"],
+        fingerprint=state["fingerprint"],
+        streams={name: StreamState(**stream) for name, stream in state["streams"].items()},
+        route=tuple(state["route"]),
+        slots=state["slots"],
+        segments=tuple(map(SegmentMeta.from_json, state["segments"])),
+        results=outputs.results,
+        late=outputs.late,
+        report=state["report"],
+        created_at=state["created_at"],
+        flush=state["flush"],
+        engine=state["engine"],
+    )
+
+
+def verified(data: bytes) -> list[bytes]:
+    """The lines of a manifest whose checksum is right."""
+    lines = data.splitlines(keepends=True)
+    if len(lines) != 3:
+        raise Damaged("it is cut short" if len(lines) < 3 else "it has more lines than a manifest")
+    if lines[2] != checksum(lines[0] + lines[1]):
+        raise Damaged("its content does not have the checksum it was written with")
+    return lines
+
+
+def parse(line: bytes, version: int) -> dict[str, Any]:
+    """The first line as JSON, of a format and version that we expect."""
+    head: dict[str, Any] = json.loads(line)
+    if head["format"] != FORMAT:
+        raise Damaged(f"it has format {head['format']}, this version of Headrace reads format {FORMAT}")
+    if head["version"] != version:
+        raise Damaged(f"its content is that of version {head['version']}")
+    return head
+
+
+def outputs_of(head: Mapping[str, Any]) -> Outputs:
+    return Outputs(files_from_json(head["results"]), files_from_json(head["late"]))
+
+
+def files_to_json(files: Files) -> dict[str, list[tuple[str, int, int]]]:
+    return {name: [(file.path, file.rows, file.bytes) for file in group] for name, group in files.items()}
+
+
+def files_from_json(value: Mapping[str, list[list[Any]]]) -> Files:
+    return {name: tuple(ResultFile(*file) for file in group) for name, group in value.items()}
+
+
+def compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def checksum(body: bytes) -> bytes:
+    """The last line, for the lines before it."""
+    return b'{"sha256":"%s"}\n' % hashlib.sha256(body).hexdigest().encode()

@@ -1,0 +1,440 @@
+"""The command line: options, exit codes, messages, and what is printed.
+
+The session is a stub here; the real one is run by the tests of the runtime.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from headrace.cli import main
+from headrace.errors import PlanError
+from headrace.report import BatchReport, QueryReport, StreamReport
+from headrace.state import Manifest, ManifestLog, ResultFile, SegmentMeta, Store, StreamState, write_segment
+
+SCRIPT = """
+CREATE STREAM tcp (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS
+  FROM 'parquet' OPTIONS (path 'data');
+CREATE QUERY flows AS SELECT a, count(*) AS cnt FROM tcp [RANGE 1 MINUTE] GROUP BY a;
+"""
+T0 = 1_704_067_200_000_000
+
+
+def batch_report(batch: int) -> BatchReport:
+    stream = StreamReport(100, T0 + 60_000_000, T0 + 55_000_000)
+    return BatchReport(batch, 100, 0.5, 1.7e9 + batch, {"tcp": stream}, {"flows": QueryReport(2)})
+
+
+class FakeRun:
+    def __init__(self, on_batch: Callable[[BatchReport], None], mode: str) -> None:
+        self.on_batch, self.mode = on_batch, mode
+        self.stopped = threading.Event()
+
+    def wait(self) -> None:
+        self.on_batch(batch_report(0))
+        if self.mode == "endless":
+            os.kill(os.getpid(), signal.SIGINT)
+            assert self.stopped.wait(10)
+        if self.mode == "fails":
+            raise PlanError("query flows can never emit: it has no window")
+        if self.mode == "breaks":
+            raise ZeroDivisionError("oh")
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+class FakeSession:
+    mode = "drains"
+    calls: ClassVar[list[tuple[str, dict[str, Any]]]] = []
+
+    spark = None
+
+    def __init__(self, **options: Any) -> None:
+        self.calls.append(("init", options))
+
+    def sql(self, text: str, **options: Any) -> None:
+        self.calls.append(("sql", {"text": text, **options}))
+
+    def explain(self, format: str = "text") -> str:
+        nodes = [{"id": "tcp", "label": "tcp", "kind": "stream", "detail": ""}]
+        return (
+            json.dumps({"graph": {"nodes": nodes, "edges": []}})
+            if format == "json"
+            else f"a plan as {format}"
+        )
+
+    def start(self, **options: Any) -> FakeRun:
+        self.calls.append(("start", options))
+        return FakeRun(options["on_batch"], self.mode)
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> type[FakeSession]:
+    module = ModuleType("headrace.session")
+    module.Session = FakeSession  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "headrace.session", module)
+    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
+    monkeypatch.setattr(FakeSession, "calls", [])
+    monkeypatch.setattr(FakeSession, "mode", "drains")
+    return FakeSession
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    path = tmp_path / "queries.sql"
+    path.write_text(SCRIPT)
+    return str(path)
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    """A checkpoint of two committed batches, a file that no manifest names, and a little state."""
+    store = Store.open(tmp_path / "ck point")
+    log = ManifestLog(store)
+    segment = state_of(store)
+    for version in (1, 2):
+        name = f"results/flows/{version}.parquet"
+        ends = [datetime(2024, 1, 1, 0, version, tzinfo=UTC)] * 2
+        table = pa.table(
+            {
+                "window_end": pa.array(ends, pa.timestamp("us", "UTC")),
+                "a": [1, 2],
+                "cnt": [10 * version, None],
+            }
+        )
+        sink = io.BytesIO()
+        pq.write_table(table, sink)
+        store.write(name, sink.getvalue())
+        store.write(f"results/flows/orphan-{version}.parquet", sink.getvalue())
+        log.publish(manifest(version, name, len(sink.getvalue()), segment))
+    return store.uri
+
+
+def state_of(store: Store) -> SegmentMeta:
+    table = pa.table(
+        {
+            "pid": pa.array([0, 0, 0, 5], pa.uint16()),
+            "pane": pa.array([1, 2, 3, 1], pa.int64()),
+            "n": [1, 2, 3, 4],
+        }
+    )
+    return write_segment(store, "segments/one.arrow", "flows", table)
+
+
+def manifest(version: int, name: str, size: int, segment: SegmentMeta) -> Manifest:
+    return Manifest(
+        version=version,
+        batch_id=version - 1,
+        fingerprint="f",
+        streams={"tcp": StreamState(T0 + 60_000_000, T0 + 55_000_000, 100 * version, 3, 1)},
+        route=(0, 1) * 4,
+        slots=2,
+        segments=(segment,),
+        results={"flows": (ResultFile(name, 2, size),)},
+        late={},
+        report=batch_report(version).to_json(),
+        created_at=1.7e9,
+    )
+
+
+def call(*args: str) -> Result:
+    return CliRunner().invoke(main, args)
+
+
+def test_help_and_version() -> None:
+    """Every command has a help text with an example, and there is a version."""
+    assert "0.1.0" in call("--version").stdout
+    for command in ("run", "explain", "results", "state"):
+        text = call(command, "--help").stdout
+        assert f"headrace {command} " in text, command
+
+
+def test_the_command_line_starts_without_spark() -> None:
+    """Help and results must not pay for importing pyspark."""
+    code = "import sys, headrace.cli, headrace.report.export; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_path: Path) -> None:
+    """What is written on the command line reaches the session, and paths in the file are relative to it."""
+    sinks = ["--sink", "console", "--sink", "csv:out"]
+    result = call(
+        "run",
+        script,
+        "--checkpoint",
+        "ck",
+        "--trigger",
+        "5 seconds",
+        "--slots",
+        "3",
+        "--master",
+        "local[2]",
+        *sinks,
+    )
+    assert result.exit_code == 0, result.output
+    (_, init), (_, sql), (_, start) = session.calls
+    assert init == {"checkpoint": "ck", "slots": 3, "master": "local[2]"}
+    assert sql == {"text": SCRIPT, "base": tmp_path}
+    del start["on_batch"]
+    assert start == {
+        "available_now": False,
+        "trigger": "5 seconds",
+        "flush": False,
+        "sinks": ["console", "csv:out"],
+    }
+
+
+def test_run_logs_a_line_per_batch_when_not_on_a_terminal(session: type[FakeSession], script: str) -> None:
+    """Off a terminal the output is one greppable line per batch and nothing else."""
+    result = call("run", script, "--checkpoint", "ck", "--available-now")
+    assert result.stdout.startswith("batch=0 rows=100 seconds=0.500 rows_per_s=200 results=2 ")
+    assert result.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(("flags", "code"), [((), 0), (("--available-now",), 130)])
+def test_ctrl_c_stops_after_the_batch(
+    session: type[FakeSession], script: str, flags: tuple[str, ...], code: int
+) -> None:
+    """An endless run that is stopped has done its work (0); one that was to drain has not (130)."""
+    session.mode = "endless"
+    result = call("run", script, "--checkpoint", "ck", *flags)
+    assert result.exit_code == code
+    assert "stopping" in result.stderr
+    assert "stopped" in result.stderr
+
+
+def test_errors_are_messages(session: type[FakeSession], script: str) -> None:
+    """A mistake of the user is one message and exit code 2; --debug adds the traceback."""
+    session.mode = "fails"
+    result = call("run", script, "--checkpoint", "ck")
+    assert result.exit_code == 2
+    assert result.stderr == "Error: query flows can never emit: it has no window\n"
+    assert "Traceback" in call("run", script, "--checkpoint", "ck", "--debug").stderr
+
+
+def test_a_fault_of_ours_is_told_apart(session: type[FakeSession], script: str) -> None:
+    """An exception nobody foresaw has exit code 1 and says how to see more."""
+    session.mode = "breaks"
+    result = call("run", script, "--checkpoint", "ck")
+    assert result.exit_code == 1
+    assert "ZeroDivisionError: oh" in result.stderr
+    assert "--debug" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--sink", "kafka"),
+        ("--sink", "csv:"),
+        ("--slots", "0"),
+        ("--available-now", "--trigger", "1 second"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_starts(
+    session: type[FakeSession], script: str, flags: tuple[str, ...]
+) -> None:
+    """A sink nobody knows, no slots, or two ways to run at once: a usage error, and no session."""
+    assert call("run", script, "--checkpoint", "ck", *flags).exit_code == 2
+    assert not session.calls
+
+
+def test_a_syntax_error_points_into_the_file(session: type[FakeSession], tmp_path: Path) -> None:
+    """The message shows the line, before Spark is started."""
+    path = tmp_path / "bad.sql"
+    path.write_text("CREATE QUERY q AS\nSELEKT 1;")
+    result = call("run", str(path), "--checkpoint", "ck")
+    assert result.exit_code == 2
+    assert "line" in result.stderr
+    assert "^" in result.stderr
+    assert not session.calls
+
+
+def test_java_is_asked_for_in_plain_words(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Java the message says what to install."""
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    result = call("run", script, "--checkpoint", "ck")
+    assert result.exit_code == 2
+    assert "JAVA_HOME is /nowhere" in result.stderr
+    assert "openjdk-17-jre-headless" in result.stderr
+
+
+def test_spark_that_does_not_start_is_explained(
+    session: type[FakeSession], script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Spark's Java said before it died is in the message, and an old Java is called one."""
+
+    def start(_: FakeSession) -> None:
+        os.write(2, b"java.lang.UnsupportedClassVersionError: class file version 61.0\n")
+        raise RuntimeError("JAVA_GATEWAY_EXITED")
+
+    monkeypatch.setattr(FakeSession, "spark", property(start))
+    result = call("run", script, "--checkpoint", "ck")
+    assert result.exit_code == 2
+    assert "17 or newer" in result.stderr
+    assert "class file version 61.0" in result.stderr
+
+
+def test_run_draws_a_page(session: type[FakeSession], script: str, checkpoint: str, tmp_path: Path) -> None:
+    """--report leaves a page with the plan, the batches and the results of the checkpoint."""
+    page = tmp_path / "new dir" / "page.html"
+    result = call("run", script, "--checkpoint", checkpoint, "--available-now", "--report", str(page))
+    assert result.exit_code == 0, result.output
+    text = page.read_text()
+    assert "4 result rows" in text
+    assert "2024-01-01 00:02:00" in text
+
+
+@pytest.mark.parametrize("format_", ["text", "dot"])
+def test_explain(session: type[FakeSession], script: str, format_: str) -> None:
+    """The plan goes to the standard output in the format asked for."""
+    assert call("explain", script, "--format", format_).stdout == f"a plan as {format_}\n"
+
+
+def test_results_as_csv(checkpoint: str) -> None:
+    """A header, every committed row once, nulls empty; files no manifest names are not results."""
+    rows = list(csv.reader(io.StringIO(call("results", checkpoint, "flows", "--format", "csv").stdout)))
+    assert rows[0] == ["window_end", "a", "cnt"]
+    assert rows[1:] == [
+        ["2024-01-01T00:01:00Z", "1", "10"],
+        ["2024-01-01T00:01:00Z", "2", ""],
+        ["2024-01-01T00:02:00Z", "1", "20"],
+        ["2024-01-01T00:02:00Z", "2", ""],
+    ]
+
+
+def test_results_as_json(checkpoint: str) -> None:
+    """One object per line."""
+    lines = call("results", checkpoint, "flows", "--format", "json").stdout.splitlines()
+    assert len(lines) == 4
+    assert json.loads(lines[2]) == {"window_end": "2024-01-01T00:02:00Z", "a": 1, "cnt": 20}
+
+
+def test_results_as_table(checkpoint: str) -> None:
+    """Numbers are right-aligned under their names."""
+    assert call("results", checkpoint, "flows").stdout.splitlines()[:4] == [
+        "window_end           a   cnt",
+        "───────────────────  ─  ────",
+        "2024-01-01 00:01:00  1    10",
+        "2024-01-01 00:01:00  2  null",
+    ]
+
+
+def test_results_as_parquet(checkpoint: str, tmp_path: Path) -> None:
+    """A Parquet file has all rows with their types."""
+    path = tmp_path / "flows.parquet"
+    assert call("results", checkpoint, "flows", "--format", "parquet", "--output", str(path)).exit_code == 0
+    assert pq.read_table(path)["cnt"].to_pylist() == [10, None, 20, None]
+
+
+def test_results_lists_queries(checkpoint: str) -> None:
+    """Without a query, the queries and their row counts."""
+    assert call("results", checkpoint).stdout == "flows\t4\n"
+
+
+def test_results_of_an_unknown_query(checkpoint: str) -> None:
+    """The nearest name is suggested."""
+    result = call("results", checkpoint, "flow")
+    assert result.exit_code == 2
+    assert "Did you mean 'flows'?" in result.stderr
+
+
+def test_results_of_no_checkpoint(tmp_path: Path) -> None:
+    """A directory that is no checkpoint is said to be none, and is not created."""
+    result = call("results", str(tmp_path / "none"), "flows")
+    assert result.exit_code == 2
+    assert "no manifest" in result.stderr
+    assert not (tmp_path / "none").exists()
+
+
+def test_late_rows_that_are_not_there(checkpoint: str) -> None:
+    """A stream without late rows is no error; a stream nobody knows is."""
+    result = call("results", checkpoint, "--late", "tcp")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "No late rows of tcp" in result.stderr
+    assert call("results", checkpoint, "--late", "udp").exit_code == 2
+
+
+def test_results_dies_quietly_on_a_closed_pipe(checkpoint: str) -> None:
+    """`headrace results … | head` leaves no trace of the pipe that closed."""
+    command = [
+        sys.executable,
+        "-c",
+        "from headrace.cli import main; main()",
+        "results",
+        checkpoint,
+        "flows",
+        "-f",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()  # before the first line is written, or just after
+        log = ManifestLog(Store.open(checkpoint))
+        last = log.latest()
+        assert last is not None
+        size = last.results["flows"][0].bytes
+        log.publish(manifest(3, "results/flows/2.parquet", size, last.segments[0]))
+        assert process.wait(20) == 0
+        assert process.stderr.read() == b""
+
+
+def test_follow_sees_new_batches(checkpoint: str) -> None:
+    """--follow prints what is there, then each batch as it is committed, each row once."""
+    command = [sys.executable, "-c", "from headrace.cli import main; main()"]
+    command += ["results", checkpoint, "flows", "--follow", "--format", "csv"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(5)]
+        log = ManifestLog(Store.open(checkpoint))
+        last = log.latest()
+        assert last is not None
+        log.publish(manifest(3, "results/flows/2.parquet", last.results["flows"][0].bytes, last.segments[0]))
+        lines += [process.stdout.readline() for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == ""
+        assert process.wait(20) == 0
+    assert lines[5:] == lines[3:5]
+
+
+def test_state_as_json(checkpoint: str) -> None:
+    """Progress, outputs, and state by node, slot and mini-partition are there as data."""
+    found = json.loads(call("state", checkpoint, "--format", "json").stdout)
+    assert found["version"] == 2
+    assert found["streams"][0]["lag"] == 5_000_000
+    assert found["queries"] == [
+        {"query": "flows", "rows": 4, "files": 2, "bytes": found["queries"][0]["bytes"]}
+    ]
+    assert found["nodes"][0]["rows"] == 4
+    assert [(p["pid"], p["slot"], p["rows"]) for p in found["mini_partitions"]] == [(0, 0, 3), (5, 1, 1)]
+    assert [(s["slot"], s["pids"], s["rows"]) for s in found["slots"]] == [(0, 4, 3), (1, 4, 1)]
+
+
+def test_state_as_table(checkpoint: str) -> None:
+    """The same for people."""
+    text = call("state", checkpoint).stdout
+    for word in ("2024-01-01 00:00:55", "5 s", "flows", "mini-partitions"):
+        assert word in text
+
+
+def test_generate_is_attached() -> None:
+    """Groups of other packages are part of the command."""
+    assert "packets" in call("generate", "--help").stdout
