@@ -131,6 +131,8 @@ def conjunction(conditions: Iterable[Condition]) -> Filter:
     """A filter of conditions as written: two conditions on one expression keep the atoms that imply both."""
     merged: dict[str, Condition] = {}
     for condition in conditions:
+        if condition.ranged:
+            condition = replace(condition, atoms=_absorbed(condition.atoms))
         before = merged.get(condition.expression)
         merged[condition.expression] = condition if before is None else _narrowed(before, condition)
     return Filter(tuple(merged[key] for key in sorted(merged)))
@@ -159,15 +161,20 @@ def _both(a: Atom, b: Atom) -> Atom | None:
 
 
 def _absorbed(atoms: frozenset[Atom]) -> frozenset[Atom]:
-    """Without atoms another one covers; the cover is at least as unselective as what it covers."""
+    """Without atoms another one covers; a cover keeps at least what those it covers keep together."""
     kept: list[Atom] = []
+    covered: list[float] = []
     for atom in sorted(atoms, key=lambda a: (a.value is not None, a.low, -a.high, a.low_open, str(a.value))):
         cover = next((i for i, other in enumerate(kept) if atom.implies(other)), None)
         if cover is None:
             kept.append(atom)
-        elif kept[cover].selectivity < atom.selectivity:
-            kept[cover] = replace(kept[cover], selectivity=atom.selectivity)
-    return frozenset(kept)
+            covered.append(0.0)
+        else:
+            covered[cover] = min(1.0, covered[cover] + atom.selectivity)
+    return frozenset(
+        replace(atom, selectivity=share) if share > atom.selectivity else atom
+        for atom, share in zip(kept, covered, strict=True)
+    )
 
 
 def _number(text: str | None) -> float | None:

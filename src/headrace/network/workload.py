@@ -20,7 +20,7 @@ from headrace.network.catalog import Catalog, Column, Selectivity, Stream
 from headrace.network.conditions import values_of
 from headrace.network.filters import Filter, conjunction
 from headrace.network.query import Query, predicate
-from headrace.network.topology import USAGE, CostModel, Network
+from headrace.network.topology import COST_MODELS, USAGE, CostModel, Network
 from headrace.network.view import Input
 from headrace.network.world import World
 
@@ -37,9 +37,9 @@ def synthetic(
     joins: tuple[int, int] = (2, 5),
     rates: tuple[float, float] = RATES,
     selectivities: tuple[float, float] = SELECTIVITIES,
-    costs: CostModel = USAGE,
+    costs: CostModel = COST_MODELS["tuples"],
 ) -> tuple[World, list[Query]]:
-    """Uniform streams and random queries on a network."""
+    """Uniform streams and random queries on a network; every tuple, joined or not, counts the same."""
     rng = random.Random(seed)
     names = [f"S{i}" for i in range(streams)]
     placed = tuple(Stream(n, rng.choice(network.names), rng.uniform(*rates)) for n in names)
