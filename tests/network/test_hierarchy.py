@@ -36,7 +36,7 @@ def check(hierarchy: Hierarchy, network: Network) -> None:
             assert sorted(above) == sorted(c.coordinator for c in level)
 
 
-@pytest.mark.parametrize("max_cs", [2, 4, 8, 16, 32, 64, 200])
+@pytest.mark.parametrize("max_cs", [3, 4, 8, 16, 32, 64, 200])
 def test_clusters_are_bounded_and_nested(max_cs):
     """On the document's network, for every max_cs it tries."""
     network = transit_stub(3)

@@ -105,7 +105,7 @@ def test_theorem_3(seed):
         query = random_query(rng, world, f"Q{number}", rng.randint(2, 5), plain=True)
         plan = prepared.planner("top-down")(query, EMPTY)
         best = exact(world, query, reuse=False)
-        # The proof needs the estimate of the optimal tree too: both trees' edges bound the excess for certain.
+        # The proof needs the estimate of the optimal tree too: the edges of both trees bound it for certain.
         assert plan.cost - best.cost <= slack * (_edges(world, plan.tree) + _edges(world, best.tree)) + 1e-9
         assert plan.cost - best.cost <= slack * _edges(world, plan.tree) + 1e-9
 

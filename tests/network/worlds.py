@@ -14,10 +14,13 @@ from headrace.network.world import World
 
 def random_network(rng: random.Random, nodes: int) -> Network:
     names = [f"n{i}" for i in range(nodes)]
-    links = [Link(names[rng.randrange(i)], names[i], rng.uniform(1, 20)) for i in range(1, nodes)]
+    links = [
+        Link(names[rng.randrange(i)], names[i], rng.uniform(1, 20), rng.uniform(1, 20))
+        for i in range(1, nodes)
+    ]
     for _ in range(nodes // 2):
         a, b = rng.sample(names, 2)
-        links.append(Link(a, b, rng.uniform(1, 20)))
+        links.append(Link(a, b, rng.uniform(1, 20), rng.uniform(1, 20)))
     return Network(tuple(Node(n) for n in names), tuple(links))
 
 

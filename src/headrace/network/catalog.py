@@ -51,7 +51,7 @@ class Stream:
         """Bytes of a tuple reduced to some columns; all of it if none are named or none are declared."""
         if columns is None or not self.columns:
             return self.size
-        return sum(self.column[c].width for c in columns if c in self.column)
+        return min(self.size, sum(self.column[c].width for c in columns if c in self.column))
 
 
 @dataclass(frozen=True)

@@ -112,8 +112,9 @@ def leave(world: World, deployed: Deployment, query: str) -> Change:
 def affected(world: World, deployed: Deployment) -> frozenset[str]:
     """Queries that, directly or through what they reuse, rest on something that no longer works."""
     loads: dict[str, float] = {}
+    streams = {s.name for s in world.catalog.streams}
     for o in deployed.operators:
-        if o.node in world.network.index:
+        if o.node in world.network.index and all(i.stream in streams for i in o.view.inputs):
             loads[o.node] = loads.get(o.node, 0.0) + world.load(o)
     capacity = {n.name: n.capacity for n in world.network.nodes}
     broken: dict[Origin, bool] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from headrace.errors import NetworkError
 from headrace.network.codec import deployment_to_data, network_to_data
 from headrace.network.deployment import EMPTY, Deployment, Feed, withdraw
 from headrace.network.filters import Atom, Filter
@@ -88,6 +89,8 @@ def plan_set(
     """Plan in arrival order, and beside each plan what the reference would have cost."""
     planned = []
     for query in queries:
+        if query.name in deployed.queries:
+            raise NetworkError(f"query {query.name!r} is deployed already; withdraw it first or rename it")
         plan = planner(query, deployed)
         optimum = plan.cost if plan.algorithm == "exact" else reference(query, deployed).cost
         planned.append(Planned(plan, optimum, deployed))

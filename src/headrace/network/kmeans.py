@@ -17,7 +17,7 @@ from scipy.cluster.vq import kmeans2
 from headrace.network.metric import Vector
 
 STARTS = 5
-GROWTH = 1.3
+GROWTH = (1.0, 1.15, 1.3)
 
 
 def clusters_of_at_most(points: Vector, limit: int, seed: int) -> list[list[int]]:
@@ -31,7 +31,7 @@ def _divide(points: Vector, rows: NDArray[np.int64], limit: int, seed: int) -> l
         return [rows]
     least = math.ceil(len(rows) / limit)
     groups: list[NDArray[np.int64]] = []
-    for k in range(least, min(len(rows), math.floor(least * GROWTH) + 1) + 1):
+    for k in sorted({min(len(rows), math.ceil(least * growth)) for growth in GROWTH}):
         groups = _lloyd(points, rows, k, seed)
         if max(len(g) for g in groups) <= limit:
             return groups
