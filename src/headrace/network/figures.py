@@ -43,7 +43,7 @@ def lines(
     y_label: str,
     series: Mapping[str, Line],
     log_y: bool = False,
-    log_x: bool = False,
+    from_zero: bool = True,
 ) -> Path:
     """A line per name."""
     plot = _pyplot()
@@ -62,11 +62,7 @@ def lines(
         )
     if log_y:
         axes.set_yscale("log")
-    if log_x:
-        axes.set_xscale("log", base=2)
-        ticks = sorted({x for xs, _ in series.values() for x in xs})
-        axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    return _finish(plot, figure, axes, path, title, x_label, y_label, log_y)
+    return _finish(plot, figure, axes, path, title, x_label, y_label, from_zero and not log_y)
 
 
 def bars(
@@ -81,16 +77,23 @@ def bars(
         drawn = axes.bar(places, heights, width, label=part, color=["#0072b2", "#e69f00", "#009e73"][i % 3])
         axes.bar_label(drawn, fmt="%.0f", fontsize=7)
     axes.set_xticks(range(len(names)), names, rotation=20, ha="right")
-    return _finish(plot, figure, axes, path, title, "", y_label, False)
+    return _finish(plot, figure, axes, path, title, "", y_label, True)
 
 
 def _finish(
-    plot: Any, figure: Any, axes: Any, path: str | Path, title: str, x_label: str, y_label: str, log_y: bool
+    plot: Any,
+    figure: Any,
+    axes: Any,
+    path: str | Path,
+    title: str,
+    x_label: str,
+    y_label: str,
+    from_zero: bool,
 ) -> Path:
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
-    if not log_y:
+    if from_zero:
         axes.set_ylim(bottom=0)
     axes.grid(True, axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -106,17 +109,27 @@ def _finish(
 
 
 def cumulative(
-    path: str | Path, title: str, runs: Sequence[Run], what: str = "cost", log: bool = False
+    path: str | Path,
+    title: str,
+    runs: Sequence[Run],
+    what: str = "cost",
+    log: bool = False,
+    against: Run | None = None,
 ) -> Path:
-    """Cumulative cost or plans over the queries, one line per run."""
+    """Cumulative cost or plans over the queries, a line per run; cost against another run's if one is
+    given.
+    """
     names = [r.algorithm for r in runs]
     several = len(set(names)) < len(names)
     series: dict[str, Line] = {}
     for r in runs:
         ys = [float(v) for v in (r.costs if what == "cost" else r.examined)]
+        if against is not None:
+            ys = [y / other for y, other in zip(ys, against.costs, strict=True)]
         step = max(1, len(ys) // 30)
         keep = sorted({*range(step - 1, len(ys), step), len(ys) - 1})
         label = f"max_cs {r.max_cs}" if several else r.algorithm
         series[label] = ([k + 1 for k in keep], [ys[k] for k in keep])
     y_label = "total cost per second" if what == "cost" else "plans examined (cumulative)"
-    return lines(path, title, "queries deployed", y_label, series, log_y=log)
+    y_label = y_label if against is None else f"total cost / {against.algorithm}"
+    return lines(path, title, "queries deployed", y_label, series, log_y=log, from_zero=against is None)
