@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.network.experiments import HIERARCHICAL, SIZES
+from benchmarks.network.experiments import SIZES
 
-from headrace.network.compare import COMPARED, Run
+from headrace.network.compare import COMPARED, HIERARCHICAL, Run
 from headrace.network.figures import bars, cumulative, lines
 from headrace.network.generate import transit_stub
 from headrace.network.picture import svg

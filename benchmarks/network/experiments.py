@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headrace.network.compare import COMPARED, run
+from headrace.network.compare import COMPARED, HIERARCHICAL, run
 from headrace.network.deployment import EMPTY
 from headrace.network.exact import exact
 from headrace.network.generate import FIVE_REAL, real, transit_stub
@@ -21,7 +21,6 @@ from headrace.network.space import bound, plans
 from headrace.network.topology import Network
 from headrace.network.workload import enterprise, synthetic
 
-HIERARCHICAL = ("top-down", "npc", "bottom-up")
 SIZES = (4, 8, 16, 32, 64)
 SEEDS = (0, 1, 2)
 

@@ -10,7 +10,7 @@ import click
 from headrace.errors import NetworkError
 from headrace.network import explain as explaining
 from headrace.network.codec import deployment_from_data
-from headrace.network.compare import COMPARED, compare, table
+from headrace.network.compare import COMPARED, HIERARCHICAL, Run, compare, table
 from headrace.network.deployment import EMPTY, Deployment
 from headrace.network.figures import bars, cumulative
 from headrace.network.formats import load_queries, load_world, read
@@ -147,6 +147,10 @@ def compare_command(
                 bars(
                     folder / f"operators-{max_cs}.svg", title, "operators", [r.algorithm for r in runs], parts
                 )
+            if len(found) > 1:
+                _by_size(
+                    Path(out), f"{workload} on {world.network.name}", [r for _, runs in found for r in runs]
+                )
     except NetworkError as problem:
         raise click.ClickException(str(problem)) from None
     if form == "json":
@@ -158,6 +162,15 @@ def compare_command(
         click.echo(
             f"{world.network.name}, {len(queries)} {workload} queries, max_cs {max_cs}\n\n{table(runs)}\n"
         )
+
+
+def _by_size(folder: Path, title: str, runs: list[Run]) -> None:
+    """Figs. 6 to 9: one algorithm, a line per max_cs."""
+    for algorithm in HIERARCHICAL:
+        same = [r for r in runs if r.algorithm == algorithm]
+        if same:
+            cumulative(folder / f"{algorithm}-cost.svg", f"{algorithm}, {title}", same)
+            cumulative(folder / f"{algorithm}-plans.svg", f"{algorithm}, {title}", same, "plans", log=True)
 
 
 def _workload(network_name: str, workload: str, count: int | None, seed: int) -> tuple[World, list[Query]]:

@@ -12,6 +12,7 @@ from headrace.network.query import Query
 from headrace.network.sets import incremental
 from headrace.network.world import World
 
+HIERARCHICAL = ("top-down", "npc", "bottom-up")
 COMPARED = tuple(name for name in PLANNERS if name != "exhaustive")
 
 
@@ -51,11 +52,10 @@ def run(
     """Deploy a workload in arrival order with one algorithm."""
     prepared = Prepared(world, max_cs, seed, reuse)
     outcome = incremental(prepared.planner(algorithm), queries)
-    hierarchical = algorithm in ("top-down", "bottom-up", "npc")
     return Run(
         algorithm,
         max_cs,
-        prepared.hierarchy.height if hierarchical else 1,
+        prepared.hierarchy.height if algorithm in HIERARCHICAL else 1,
         outcome.costs,
         tuple(accumulate(p.examined for p in outcome.plans)),
         len(outcome.deployment.operators),

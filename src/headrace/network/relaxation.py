@@ -55,7 +55,6 @@ def relaxation(
 
 def settle_springs(problem: Subsets, splits: Splits, points: Vector) -> tuple[dict[int, Vector], int]:
     """Where each join comes to rest, and after how many rounds."""
-    world = problem.world
     pinned = {e.mask: points[e.node] for e in problem.bases()}
     sink = points[problem.sink]
     consumer = {
@@ -63,7 +62,6 @@ def settle_springs(problem: Subsets, splits: Splits, points: Vector) -> tuple[di
     }
     centre = np.mean([*pinned.values(), sink], axis=0)
     at = {mask: centre.copy() for mask in splits}
-    del world
     for round_ in range(1, ROUNDS + 1):
         moved = 0.0
         for mask, ((a, b),) in ((m, tuple(s)) for m, s in splits.items()):
