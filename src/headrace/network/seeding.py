@@ -9,7 +9,7 @@ disappears.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 
 import numpy as np
 
@@ -27,6 +27,7 @@ PRETENCE = "(pretence)"
 FEW_NODES = 16
 NODES_TRIED = 6
 NODES_OF_TWO = 4
+PAIRS_TRIED = 30
 
 
 def shared_views(world: World, queries: Sequence[Query]) -> list[tuple[View, list[Query]]]:
@@ -60,7 +61,7 @@ def groups(
                 for pair in permutations(users, 2):
                     yield (view,), list(pair)
     else:
-        for (one, first), (other, second) in combinations(views, 2):
+        for (one, first), (other, second) in islice(combinations(views, 2), PAIRS_TRIED):
             yield (one, other), first + [q for q in second if q not in first]
 
 
