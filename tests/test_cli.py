@@ -26,6 +26,7 @@ from click.testing import CliRunner, Result
 
 from headrace.cli import main
 from headrace.errors import PlanError
+from headrace.generate.packets import generate_packets
 from headrace.report import BatchReport, QueryReport, StreamReport
 from headrace.state import Manifest, ManifestLog, ResultFile, SegmentMeta, Store, StreamState, write_segment
 
@@ -438,3 +439,33 @@ def test_state_as_table(checkpoint: str) -> None:
 def test_generate_is_attached() -> None:
     """Groups of other packages are part of the command."""
     assert "packets" in call("generate", "--help").stdout
+
+
+def test_a_real_run(tmp_path: Path) -> None:
+    """The whole way on Spark: run, log, sink, page, results; a second run finds nothing left to do."""
+    generate_packets(tmp_path / "data", rows=3000, groups=20, files=3, disorder="band")
+    script = tmp_path / "queries.sql"
+    script.write_text(
+        "CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS\n"
+        "  FROM 'parquet' OPTIONS (path 'data');\n"
+        "CREATE QUERY totals AS SELECT count(*) AS cnt FROM tcp [RANGE 10 MINUTES];\n"
+    )
+    checkpoint, page, sink = str(tmp_path / "check point"), tmp_path / "page.html", tmp_path / "csv"
+    command = [sys.executable, "-c", "from headrace.cli import main; main()", "run", str(script)]
+    command += ["--checkpoint", checkpoint, "--available-now", "--master", "local[1]", "--flush"]
+    first = subprocess.run(
+        [*command, "--report", str(page), "--sink", f"csv:{sink}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.startswith("batch=1 rows=3000 ")
+    assert first.stderr == f"{page}\n"  # and nothing of what Java has to say
+    lines = call("results", checkpoint, "totals", "--format", "json").stdout.splitlines()
+    assert sum(json.loads(line)["cnt"] for line in lines) == 3000
+    assert f"{len(lines)} result rows" in page.read_text()
+    assert sum(len(file.read_text().splitlines()) - 1 for file in sink.rglob("*.csv")) == len(lines)
+    second = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert second.returncode == 0, second.stderr
+    assert call("results", checkpoint, "totals", "--format", "json").stdout.splitlines() == lines

@@ -140,7 +140,8 @@ def test_named_files_exist(page: Path) -> None:
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     links = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
     missing = [link for link in links if link and not (page.parent / link).exists()]
-    for path in re.findall(r"`([\w./-]+)`", text):
-        if path.split("/")[0] in TOPS and "/" in path and not (ROOT / path).exists():
-            missing.append(path)
+    for path in re.findall(r"`([\w.-]+/[\w./-]*)`", text):
+        if path.split("/")[0] in TOPS or path.endswith((".py", ".sql", ".md")):
+            places = (ROOT / path, ROOT / "src" / "headrace" / path, page.parent / path)
+            missing += [] if any(place.exists() for place in places) else [path]
     assert not missing

@@ -28,6 +28,10 @@ class SourceError(HeadraceError):
     """A source cannot be read."""
 
 
+class SinkError(HeadraceError):
+    """A sink, or a function the user gave, failed with results that are committed."""
+
+
 class OptionError(HeadraceError):
     """An option has a value that cannot be used."""
 

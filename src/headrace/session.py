@@ -18,9 +18,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
 from headrace.logical.plan import Graph
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.physical.duck_cast import duck_type
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain import explain
 from headrace.physical.lower import lower
@@ -130,13 +135,14 @@ class Session:
         state: str = "DOUBLE",
         returns: str | None = None,
     ) -> Session:
-        """Register an aggregate written in Python; see `UserAggregate`."""
+        """Register an aggregate written in Python; see `UserAggregate`. Types are Spark's, like DOUBLE or ARRAY<INT>."""
         if not name.isidentifier():
             raise OptionError(f"aggregate: expected a name like my_aggregate, got {name!r}")
         key = name.lower()
-        self._user[key] = UserAggregate(
-            key, sub, super, final or (lambda value: value), argument, state, returns or (state if final is None else "DOUBLE")
-        )
+        if returns is None:
+            returns = state if final is None else "DOUBLE"
+        types = [_duck_type(name, t) for t in (argument, state, returns)]
+        self._user[key] = UserAggregate(key, sub, super, final or _itself, *types)
         self._binder.user_defined = list(self._user)
         return self
 
@@ -194,6 +200,22 @@ class Session:
             raise OptionError(f"checkpoint {store.uri} has no query {name!r}")
         log = ManifestLog(store)
         return Results(store, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _duck_type(aggregate: str, type_: str) -> str:
+    try:
+        spark = exp.DataType.build(type_, dialect="spark").sql(dialect="spark").lower().replace(", ", ",")
+        found = duck_type(spark)
+        duckdb.sqltype(found)
+    except (SqlglotError, duckdb.Error) as e:
+        raise OptionError(
+            f"aggregate {aggregate}: {type_!r} is not a type; expected one like DOUBLE, STRING or ARRAY<INT>"
+        ) from e
+    return found
 
 
 __all__ = ["Session", "ordered", "slack"]

@@ -56,12 +56,16 @@ def mode(v: list[Any]) -> Any:
 
 
 def first(column: str, time: str = "_t") -> Call:
-    """The value of the earliest row; of several at the same time the smallest, NULL only if there is no other."""
-    return lambda rows: min(((r[time], r[column] is None, r[column]) for r in rows), key=_nulls_last)[2] if rows else None
+    """The value of the earliest row; of several the smallest, NULL only if there is no other."""
+    return lambda rows: (
+        min(((r[time], r[column] is None, r[column]) for r in rows), key=_nulls_last)[2] if rows else None
+    )
 
 
 def last(column: str, time: str = "_t") -> Call:
-    return lambda rows: max(((r[time], r[column] is None, r[column]) for r in rows), key=_nulls_last)[2] if rows else None
+    return lambda rows: (
+        max(((r[time], r[column] is None, r[column]) for r in rows), key=_nulls_last)[2] if rows else None
+    )
 
 
 def _nulls_last(item: tuple[Any, bool, Any]) -> tuple[Any, ...]:
@@ -79,7 +83,9 @@ def by(column: str, order: str, pick: Callable[..., Any]) -> Call:
 
 
 def count_distinct(*columns: str) -> Call:
-    return lambda rows: len({tuple(r[c] for c in columns) for r in rows if all(r[c] is not None for c in columns)})
+    return lambda rows: len(
+        {tuple(r[c] for c in columns) for r in rows if all(r[c] is not None for c in columns)}
+    )
 
 
 AGGREGATES: dict[str, Call] = {
@@ -144,7 +150,9 @@ AGGREGATES: dict[str, Call] = {
     "percentile_cont(0.3) WITHIN GROUP (ORDER BY x)": over("x", lambda v: percentile(v, 0.3)),
     "percentile_approx(v, 0.5)": over("v", lambda v: percentile_disc(v, 0.5)),
     "approx_percentile(v, 0.8, 100)": over("v", lambda v: percentile_disc(v, 0.8)),
-    "percentile_approx(d, array(0.1, 0.9))": over("d", lambda v: [percentile_disc(v, 0.1), percentile_disc(v, 0.9)]),
+    "percentile_approx(d, array(0.1, 0.9))": over(
+        "d", lambda v: [percentile_disc(v, 0.1), percentile_disc(v, 0.9)]
+    ),
     "mode(g)": over("g", mode),
     "mode(s)": over("s", mode),
     "approx_count_distinct(v)": count_distinct("v"),
@@ -158,6 +166,8 @@ AGGREGATES: dict[str, Call] = {
     "count(DISTINCT s) FILTER (WHERE b)": where(lambda r: r["b"], count_distinct("s")),
     "max_by(s, v) FILTER (WHERE NOT b)": where(lambda r: r["b"] is False, by("s", "v", max)),
     "bool_and(v < 50) FILTER (WHERE b)": where(lambda r: r["b"], over("v", lambda v: all(x < 50 for x in v))),
-    "count_if(b) FILTER (WHERE g = 2)": where(lambda r: r["g"] == 2, lambda rows: sum(r["b"] is True for r in rows)),
+    "count_if(b) FILTER (WHERE g = 2)": where(
+        lambda r: r["g"] == 2, lambda rows: sum(r["b"] is True for r in rows)
+    ),
     "median(v) FILTER (WHERE b)": where(lambda r: r["b"], over("v", lambda v: percentile(v, 0.5))),
 }

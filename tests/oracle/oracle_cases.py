@@ -1,4 +1,5 @@
-"""Query sets in SQL and what they mean: chains, diamonds, unions, sub-selects, shared panes, second levels."""
+"""Query sets in SQL and what they mean: chains, diamonds, unions, sub-selects, shared panes, second
+levels."""
 
 from __future__ import annotations
 
@@ -43,8 +44,14 @@ def same_window() -> dict[str, tuple[str, Relation]]:
         "q": (Q_TEXT, Q),
         "by_k": ("SELECT k, max(n) AS m, count(*) AS c, sum(sv) AS sv FROM q GROUP BY k", by_k),
         "by_g": ("SELECT g, sum(n) AS n FROM q GROUP BY g", Group(Q, None, ("g",), {"n": SUM_N})),
-        "total": ("SELECT sum(n) AS n, count(DISTINCT k) AS ks FROM q", Group(Q, None, (), {"n": SUM_N, "ks": count_distinct("k")})),
-        "top": ("SELECT max(m) AS top, min(c) AS c FROM by_k", Group(by_k, None, (), {"top": over("m", max), "c": over("c", min)})),
+        "total": (
+            "SELECT sum(n) AS n, count(DISTINCT k) AS ks FROM q",
+            Group(Q, None, (), {"n": SUM_N, "ks": count_distinct("k")}),
+        ),
+        "top": (
+            "SELECT max(m) AS top, min(c) AS c FROM by_k",
+            Group(by_k, None, (), {"top": over("m", max), "c": over("c", min)}),
+        ),
     }
 
 
@@ -54,7 +61,10 @@ def rewindowed() -> dict[str, tuple[str, Relation]]:
     deep = Group(all_, w(30, 15), (), {"m": MAX_N})
     return {
         "t3": (T_TEXT, T),
-        "wide": ("SELECT k, sum(n) AS n, count(*) AS parts FROM t3 [RANGE 12 SECONDS SLIDE 6 SECONDS] GROUP BY k", wide),
+        "wide": (
+            "SELECT k, sum(n) AS n, count(*) AS parts FROM t3 [RANGE 12 SECONDS SLIDE 6 SECONDS] GROUP BY k",
+            wide,
+        ),
         "everything": ("SELECT sum(n) AS n FROM t3 [RANGE 10 SECONDS SLIDE 4 SECONDS ALIGN END]", all_),
         "deep": ("SELECT max(n) AS m FROM everything [RANGE 30 SECONDS SLIDE 15 SECONDS]", deep),
         "landmark": (
@@ -86,7 +96,10 @@ def diamond() -> dict[str, tuple[str, Relation]]:
         "big": ("SELECT k, n FROM q WHERE n > 1", big),
         "by_k": ("SELECT k, sum(n) AS n FROM q GROUP BY k", by_k),
         "both_": ("SELECT k, n FROM big UNION ALL SELECT k, n FROM by_k", both),
-        "over_both": ("SELECT k, sum(n) AS n, count(*) AS c FROM both_ GROUP BY k", Group(both, None, ("k",), {"n": SUM_N, "c": len})),
+        "over_both": (
+            "SELECT k, sum(n) AS n, count(*) AS c FROM both_ GROUP BY k",
+            Group(both, None, ("k",), {"n": SUM_N, "c": len}),
+        ),
         "all_both": ("SELECT sum(n) AS n FROM both_", Group(both, None, (), {"n": SUM_N})),
         "later": (
             "SELECT k, max(n) AS n FROM both_ [RANGE 20 SECONDS] GROUP BY k",
@@ -104,14 +117,25 @@ def levels() -> dict[str, tuple[str, Relation]]:
         "total": ("SELECT sum(n) AS n FROM t3", total),
         "both_": ("SELECT n FROM t3 UNION ALL SELECT n FROM total", both),
         "z": ("SELECT sum(n) AS n, count(*) AS c FROM both_", Group(both, None, (), {"n": SUM_N, "c": len})),
-        "zz": ("SELECT sum(n) AS n FROM both_ [RANGE 9 SECONDS SLIDE 3 SECONDS]", Group(both, w(9, 3), (), {"n": SUM_N})),
+        "zz": (
+            "SELECT sum(n) AS n FROM both_ [RANGE 9 SECONDS SLIDE 3 SECONDS]",
+            Group(both, w(9, 3), (), {"n": SUM_N}),
+        ),
     }
 
 
 def filters() -> dict[str, tuple[str, Relation]]:
-    having = Group(S, w(8, 4), ("k",), {"n": len, "sv": SUM_V}, lambda r: r["n"] > 2 and r["sv"] is not None and r["sv"] > 50)
+    having = Group(
+        S,
+        w(8, 4),
+        ("k",),
+        {"n": len, "sv": SUM_V},
+        lambda r: r["n"] > 2 and r["sv"] is not None and r["sv"] > 50,
+    )
     plus = Group(
-        Source(("s",), lambda r: {**r, "z": None if r["v"] is None else r["v"] % 3} if r["g"] in (1, 2) else None),
+        Source(
+            ("s",), lambda r: {**r, "z": None if r["v"] is None else r["v"] % 3} if r["g"] in (1, 2) else None
+        ),
         w(8, 4),
         ("z",),
         {"n": len},
@@ -121,11 +145,13 @@ def filters() -> dict[str, tuple[str, Relation]]:
     counts = Group(S, w(6), ("k",), {"n": len})
     return {
         "having_": (
-            "SELECT k, count(*) AS n, sum(v) AS sv FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY k HAVING n > 2 AND sum(v) > 50",
+            "SELECT k, count(*) AS n, sum(v) AS sv FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] "
+            "GROUP BY k HAVING n > 2 AND sum(v) > 50",
             having,
         ),
         "plus": (
-            "SELECT pmod(v, 3) * 10 + count(*) AS zn FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] WHERE g IN (1, 2) GROUP BY pmod(v, 3)",
+            "SELECT pmod(v, 3) * 10 + count(*) AS zn FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] "
+            "WHERE g IN (1, 2) GROUP BY pmod(v, 3)",
             plus,
         ),
         "d": ("SELECT DISTINCT k, b FROM s [RANGE 6 SECONDS]", distinct),
@@ -140,19 +166,24 @@ def filters() -> dict[str, tuple[str, Relation]]:
 
 
 def sub_selects() -> dict[str, tuple[str, Relation]]:
-    doubled = Source(("s",), lambda r: {"k": r["k"], "v": None if r["v"] is None else r["v"] * 2} if r["g"] == 1 else None)
+    doubled = Source(
+        ("s",), lambda r: {"k": r["k"], "v": None if r["v"] is None else r["v"] * 2} if r["g"] == 1 else None
+    )
     rows = Source(
         ("s",),
         lambda r: {"t": r["t"], "k": r["k"], "w": r["v"] + 1} if r["v"] is not None and r["v"] > 10 else None,
     )
     deep = Source(
         ("s",),
-        lambda r: {"k": r["k"], "w": r["v"] + 1} if r["v"] is not None and r["v"] > 10 and r["v"] + 1 < 60 else None,
+        lambda r: (
+            {"k": r["k"], "w": r["v"] + 1} if r["v"] is not None and r["v"] > 10 and r["v"] + 1 < 60 else None
+        ),
     )
     counts = Group(S, w(5), ("k",), {"n": len})
     return {
         "sub": (
-            "SELECT k, sum(v) AS sv FROM (SELECT t, k, v * 2 AS v FROM s WHERE g = 1) [RANGE 8 SECONDS SLIDE 4 SECONDS] AS x GROUP BY k",
+            "SELECT k, sum(v) AS sv FROM (SELECT t, k, v * 2 AS v FROM s WHERE g = 1) "
+            "[RANGE 8 SECONDS SLIDE 4 SECONDS] AS x GROUP BY k",
             Group(doubled, w(8, 4), ("k",), {"sv": SUM_V}),
         ),
         "raw": ("SELECT t, k, v + 1 AS w FROM s WHERE v > 10", rows),
@@ -161,8 +192,14 @@ def sub_selects() -> dict[str, tuple[str, Relation]]:
             Group(deep, w(5), ("k",), {"w": over("w", max)}),
         ),
         "nested": (
-            "SELECT max(n) AS n, count(*) AS c FROM (SELECT k, count(*) AS n FROM s [RANGE 5 SECONDS] GROUP BY k) AS i WHERE k <> 'a'",
-            Group(Select(counts, pick(lambda r: r["k"] is not None and r["k"] != "a", "n")), None, (), {"n": MAX_N, "c": len}),
+            "SELECT max(n) AS n, count(*) AS c "
+            "FROM (SELECT k, count(*) AS n FROM s [RANGE 5 SECONDS] GROUP BY k) AS i WHERE k <> 'a'",
+            Group(
+                Select(counts, pick(lambda r: r["k"] is not None and r["k"] != "a", "n")),
+                None,
+                (),
+                {"n": MAX_N, "c": len},
+            ),
         ),
     }
 
@@ -200,12 +237,16 @@ def united_streams() -> dict[str, tuple[str, Relation]]:
         "u": ("SELECT k, count(*) AS n, sum(v) AS sv FROM rows_ [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY k",
               Group(both, w(8, 4), ("k",), {"n": len, "sv": SUM_V})),
         "m": (
-            "SELECT k, sum(v) AS sv, count(*) AS n FROM (SELECT t, k, v FROM s WHERE g > 0 UNION ALL SELECT t, s, g FROM r) "
+            "SELECT k, sum(v) AS sv, count(*) AS n "
+            "FROM (SELECT t, k, v FROM s WHERE g > 0 UNION ALL SELECT t, s, g FROM r) "
             "[RANGE 6 SECONDS] AS x GROUP BY k",
             Group(mixed, w(6), ("k",), {"sv": SUM_V, "n": len}),
         ),
         "only_s": ("SELECT count(*) AS n FROM s [RANGE 5 SECONDS]", Group(S, w(5), (), {"n": len})),
-        "marks": ("SELECT count(*) AS n FROM rows_ [RANGE ALL SLIDE 11 SECONDS]", Group(both, w(None, 11), (), {"n": len})),
+        "marks": (
+            "SELECT count(*) AS n FROM rows_ [RANGE ALL SLIDE 11 SECONDS]",
+            Group(both, w(None, 11), (), {"n": len}),
+        ),
     }  # fmt: skip
 
 
@@ -242,7 +283,10 @@ def mixed_types() -> dict[str, tuple[str, Relation]]:
             "UNION ALL SELECT v, max(x) FROM s [RANGE 4 SECONDS] GROUP BY v",
             both,
         ),
-        "by_g": ("SELECT g, sum(y) AS y, count(*) AS c FROM both_ GROUP BY g", Group(both, None, ("g",), {"y": over("y", math.fsum), "c": len})),
+        "by_g": (
+            "SELECT g, sum(y) AS y, count(*) AS c FROM both_ GROUP BY g",
+            Group(both, None, ("g",), {"y": over("y", math.fsum), "c": len}),
+        ),
     }
 
 
@@ -267,14 +311,23 @@ def integers() -> dict[str, tuple[str, Relation]]:
     """GSQL buckets, Spark's window() and brackets over an integer attribute."""
 
     def bucket(r: Row) -> Row:
-        return {"tb": r["window_start"] // 10, "k": r["k"], "n": r["n"], "window_start": r["window_start"], "window_end": r["window_end"]}
+        return {
+            "tb": r["window_start"] // 10,
+            "k": r["k"],
+            "n": r["n"],
+            "window_start": r["window_start"],
+            "window_end": r["window_end"],
+        }
 
     gsql = Group(S, w(10, unit=1), ("k",), {"n": len}, out=bucket)
     spark = Group(S, w(12, 5, unit=1, origin=2), ("k",), {"n": len})
     return {
         "gsql": ("SELECT tb, k, count(*) AS n FROM s GROUP BY t/10 AS tb, k", gsql),
         "spark": ("SELECT k, count(*) AS n FROM s GROUP BY window(t, '12', '5', '2'), k", spark),
-        "over": ("SELECT max(n) AS n, max(tb) AS tb FROM gsql", Group(gsql, None, (), {"n": MAX_N, "tb": over("tb", max)})),
+        "over": (
+            "SELECT max(n) AS n, max(tb) AS tb FROM gsql",
+            Group(gsql, None, (), {"n": MAX_N, "tb": over("tb", max)}),
+        ),
         "odd": ("SELECT count(*) AS n FROM s [RANGE 7 SLIDE 3]", Group(S, w(7, 3, unit=1), (), {"n": len})),
     }
 

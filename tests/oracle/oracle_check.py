@@ -1,11 +1,12 @@
 """Run a query set and the oracle side by side, and compare after every batch.
 
-A run is a list of actions, so the same rows can go in as one batch or as many, with another number of slots from some batch
-on, through a restart, or through an attempt that dies before its manifest is published.
+A run is a list of actions, so the same rows can go in as one batch or as many, with another number of slots
+from some batch on, through a restart, or through an attempt that dies before its manifest is published.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -40,9 +41,12 @@ class Case:
         time = "TIMESTAMP" if self.unit == SECOND else "BIGINT"
         slack = f"{self.slack} SECONDS" if self.unit == SECOND else str(self.slack)
         out = [
-            f"CREATE STREAM {s} (t {time}, {TYPES}) PROGRESSING ON t SLACK {slack} {self.extra} FROM 'memory';" for s in self.streams
+            f"CREATE STREAM {s} (t {time}, {TYPES}) PROGRESSING ON t SLACK {slack} {self.extra} FROM 'none';"
+            for s in self.streams
         ]
-        return "\n".join(out + [f"CREATE QUERY {name} AS {text};" for name, (text, _) in self.queries.items()])
+        return "\n".join(
+            out + [f"CREATE QUERY {name} AS {text};" for name, (text, _) in self.queries.items()]
+        )
 
     @property
     def relations(self) -> dict[str, Relation]:
@@ -61,13 +65,15 @@ FLUSH = "flush"
 Action = Push | str
 
 
-def check(case: Case, actions: Sequence[Action], tmp_path: Path, slots: int = 2, tasks: int = 2, **oracle: Any) -> LocalRun:
-    """Feed `actions` to a run and to the oracle; fail at the first batch whose results or late rows differ."""
+def check(
+    case: Case, actions: Sequence[Action], tmp_path: Path, slots: int = 2, tasks: int = 2, **oracle: Any
+) -> LocalRun:
+    """Feed `actions` to a run and to the oracle; fail if results or late rows of some batch differ."""
     where = str(tmp_path / "checkpoint")
     start: Callable[[int], LocalRun] = lambda n: LocalRun(case.script, n, tasks, where, case.user)  # noqa: E731
     run = start(slots)
     model = Oracle(
-        {s: case.slack * case.unit for s in case.streams}, dict.fromkeys(case.streams, "t"), **oracle
+        dict.fromkeys(case.streams, case.slack * case.unit), dict.fromkeys(case.streams, "t"), **oracle
     )
     seen: list[dict[str, list[tuple[Any, ...]]]] = []
     late: list[dict[str, list[tuple[Any, ...]]]] = []
@@ -86,7 +92,9 @@ def check(case: Case, actions: Sequence[Action], tmp_path: Path, slots: int = 2,
             model.push(**action.rows)
         for stream in case.streams:
             assert manifest.streams[stream].low_watermark == model.bounds.get(stream), f"progress of {stream}"
-        seen.append({q: run._read([f.path for f in manifest.results.get(q, ())], False) for q in case.queries})
+        seen.append(
+            {q: run._read([f.path for f in manifest.results.get(q, ())], False) for q in case.queries}
+        )
         late.append({s: run._read([f.path for f in manifest.late.get(s, ())], False) for s in case.streams})
     for query, relation in case.relations.items():
         columns = run.graph.relations[query].columns
@@ -97,7 +105,9 @@ def check(case: Case, actions: Sequence[Action], tmp_path: Path, slots: int = 2,
     for stream in case.streams:
         found_late = model.late(stream, list(case.relations.values()))
         for i in range(len(late)):
-            expected = [(row["t"], *(row[c] for c in COLUMNS), reason) for b, row, reason in found_late if b == i]
+            expected = [
+                (row["t"], *(row[c] for c in COLUMNS), reason) for b, row, reason in found_late if b == i
+            ]
             same(late[i][stream], expected, f"late rows of {stream}, batch {i}")
     return run
 
@@ -112,22 +122,23 @@ def _die(run: LocalRun, rows: dict[str, list[tuple[Any, ...]]]) -> None:
         raise Lost
 
     run.log.publish = lost  # type: ignore[method-assign]
-    try:
+    with contextlib.suppress(Lost):
         run.push(**rows)
-    except Lost:
-        pass
 
 
 def same(found: Sequence[tuple[Any, ...]], expected: Sequence[tuple[Any, ...]], what: str) -> None:
     """The two as multisets; floating-point numbers to nine digits, everything else exactly."""
     left, right = sorted(found, key=_order), sorted(expected, key=_order)
     matches = len(left) == len(right) and all(
-        len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True)) for a, b in zip(left, right, strict=True)
+        len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True))
+        for a, b in zip(left, right, strict=True)
     )
     if not matches:
         extra = [r for r in left if not any(len(r) == len(e) and all(map(_close, r, e)) for e in right)]
         missing = [e for e in right if not any(len(r) == len(e) and all(map(_close, r, e)) for r in left)]
-        raise AssertionError(f"{what}\n  {len(left)} rows, expected {len(right)}\n  wrong: {extra[:5]}\n  missing: {missing[:5]}")
+        raise AssertionError(
+            f"{what}\n  {len(left)} rows, not {len(right)}\n  wrong: {extra[:5]}\n  missing: {missing[:5]}"
+        )
 
 
 def _order(row: tuple[Any, ...]) -> list[Any]:
@@ -145,7 +156,7 @@ def _close(a: Any, b: Any) -> bool:
     return bool(a == b) and isinstance(a, float) == isinstance(b, float)
 
 
-# -- streams -----------------------------------------------------------------------------------------------------------
+# -- streams -------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Shape:
     """How a stream behaves, in units of time."""
@@ -161,7 +172,10 @@ class Shape:
     keys: str = "aaaaaabbbcd"
 
 
-def stream(rng: random.Random, unit: int, shape: Shape = Shape()) -> list[Row]:
+USUAL = Shape()
+
+
+def stream(rng: random.Random, unit: int, shape: Shape = USUAL) -> list[Row]:
     """Rows in arrival order."""
     clock = float(shape.start)
     rows = []

@@ -1,16 +1,20 @@
 """What the answers must be, recomputed from scratch in plain Python (STYLE habit 7).
 
-Nothing of the planner, the kernels or the state is used here: membership is `headrace.windows.wids` and `extent`, the
-definition, and aggregates are Python functions over lists of rows. The rules, in the words of DESIGN §4:
+Nothing of the planner, the kernels or the state is used here: membership is `headrace.windows.wids` and
+`extent`, the definition, and aggregates are Python functions over lists of rows. The rules, in the words of
+DESIGN §4:
 
-* the low-watermark of a stream is the largest progressing value seen minus its slack, and never goes back; that of a
-  union is the minimum of its streams', and there is none before every one of them has shown a row;
-* a window closes in the batch whose low-watermark reaches its end, and its result is over all rows of its extent that
-  arrived in that batch or before it: a row counts in every window still open when its batch arrives;
+* the low-watermark of a stream is the largest progressing value seen minus its slack, and never goes back;
+  that of a union is the minimum of its streams', and there is none before every one of them has shown a
+  row;
+* a window closes in the batch whose low-watermark reaches its end, and its result is over all rows of its
+  extent that arrived in that batch or before it: a row counts in every window still open when its batch
+  arrives;
 * rows of a windowed relation are at `window_end - 1` for the windows of the relations that read it;
-* a landmark window reports at every slide point from a group's first row on; a flush reports up to the slide point after
-  the last row;
-* the late table has the rows that missed a window of some query over their stream, and those without a usable value.
+* a landmark window reports at every slide point from a group's first row on; a flush reports up to the
+  slide point after the last row;
+* the late table has the rows that missed a window of some query over their stream, and those without a
+  usable value.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Group:
-    """An aggregation: `calls` are functions of a group's rows, `out` makes the result of keys, calls and window."""
+    """An aggregation: `calls` are functions of a group's rows, `out` makes the result."""
 
     source: Relation
     window: WindowSpec | None
@@ -68,7 +72,8 @@ class Batch:
     rows: dict[str, list[Row]]
     before: dict[str, int | None]
     after: dict[str, int | None]
-    flush: int | None = None  # the largest value seen, if this was a flush
+    flush: bool = False
+    largest: dict[str, int] = field(default_factory=dict)  # value seen of each stream
 
 
 @dataclass
@@ -76,7 +81,9 @@ class Oracle:
     slack: dict[str, int]
     time: dict[str, str]  # stream -> progressing attribute
     limit: dict[str, int] = field(default_factory=dict)  # stream -> largest plausible value
-    horizon: dict[str, int] = field(default_factory=dict)  # stream of integers -> how far ahead of the largest seen
+    horizon: dict[str, int] = field(
+        default_factory=dict
+    )  # stream of integers -> how far ahead of the largest seen
     batches: list[Batch] = field(default_factory=list)
     largest: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, int | None] = field(default_factory=dict)
@@ -90,7 +97,9 @@ class Oracle:
                 reason = self._reason(stream, row, known.get(stream))
                 usable.setdefault(stream, []).append({**row, "_t": row[self.time[stream]], "_reason": reason})
                 if reason is None:
-                    self.largest[stream] = max(self.largest.get(stream, row[self.time[stream]]), row[self.time[stream]])
+                    self.largest[stream] = max(
+                        self.largest.get(stream, row[self.time[stream]]), row[self.time[stream]]
+                    )
         for stream, largest in self.largest.items():
             bound = largest - self.slack[stream]
             old = self.bounds.get(stream)
@@ -101,7 +110,7 @@ class Oracle:
         """Every window that holds a row closes; `bounds` is how far the low-watermarks went for it."""
         before = {s: self.bounds.get(s) for s in self.slack}
         self.bounds.update(bounds)
-        self.batches.append(Batch({}, before, dict(bounds), max(self.largest.values(), default=None)))
+        self.batches.append(Batch({}, before, dict(bounds), True, dict(self.largest)))
 
     def _reason(self, stream: str, row: Row, known: int | None) -> str | None:
         t = row[self.time[stream]]
@@ -113,7 +122,7 @@ class Oracle:
             return "implausible"
         return None
 
-    # -- progress --------------------------------------------------------------------------------------------------
+    # -- progress --------------------------------------------------------------------------------------------
     def streams(self, relation: Relation) -> frozenset[str]:
         if isinstance(relation, Source):
             return frozenset(relation.streams)
@@ -125,7 +134,7 @@ class Oracle:
         known = [(batch.after if after else batch.before).get(s) for s in self.streams(relation)]
         return None if None in known else min(k for k in known if k is not None)
 
-    # -- results ---------------------------------------------------------------------------------------------------
+    # -- results ---------------------------------------------------------------------------------------------
     def results(self, relation: Relation) -> list[tuple[int, Row]]:
         """(batch, row) for every row the relation has shown so far."""
         if isinstance(relation, Source):
@@ -133,7 +142,10 @@ class Oracle:
             for i, batch in enumerate(self.batches):
                 for stream in relation.streams:
                     for row in batch.rows.get(stream, []):
-                        if row["_reason"] is None and (picked := relation.pick({**row, "_stream": stream})) is not None:
+                        if (
+                            row["_reason"] is None
+                            and (picked := relation.pick({**row, "_stream": stream})) is not None
+                        ):
                             found.append((i, {"_t": row["_t"], **picked}))
             return found
         if isinstance(relation, Union):
@@ -142,12 +154,14 @@ class Oracle:
             out = []
             for i, row in self.results(relation.source):
                 if (picked := relation.pick(row)) is not None:
-                    out.append((i, {"window_start": row["window_start"], "window_end": row["window_end"], **picked}))
+                    out.append(
+                        (i, {"window_start": row["window_start"], "window_end": row["window_end"], **picked})
+                    )
             return out
         return self._group(relation)
 
     def _group(self, relation: Group) -> list[tuple[int, Row]]:
-        """Rows arrive at a batch; a window closes at a batch; what arrived by then and lies in it is its result."""
+        """Rows arrive in a batch, a window closes in a batch; what arrived by then is its result."""
         arrived = self.results(relation.source)
         groups: dict[tuple[int, int, tuple[Any, ...]], list[Row]] = {}
         closed: dict[tuple[int, int], int] = {}
@@ -186,31 +200,51 @@ class Oracle:
             return holding
         reached = [self.progress(relation, b, True) for b in self.batches]
         known = [r for r in reached if r is not None]
-        return range(holding.start, max(holding.start, first_open(relation.window, max(known)))) if known else range(0)
+        return (
+            range(holding.start, max(holding.start, first_open(relation.window, max(known))))
+            if known
+            else range(0)
+        )
 
     def _closing(self, relation: Group, end: int) -> int:
         """The batch in which progress passes `end`; the number of batches if it has not."""
         for i, batch in enumerate(self.batches):
             before, after = (self.progress(relation, batch, a) for a in (False, True))
             if after is not None and (before is None or before < end) and end <= after:
-                if batch.flush is not None and relation.window is not None and relation.window.kind == "landmark":
-                    if end > self.last_report(relation, batch):
-                        return len(self.batches)  # nobody waits for the running value of windows nothing came to
+                if (
+                    batch.flush and relation.window is not None and relation.window.kind == "landmark"
+                ) and end > self.last_report(relation, batch):
+                    return len(self.batches)  # nobody waits for the running value of windows nothing came to
                 return i
         return len(self.batches)
 
     def last_report(self, relation: Group, batch: Batch) -> int:
-        """The slide point after the last row a landmark holds when it is flushed."""
+        """The slide point after the last row a landmark can hold when it is flushed."""
         assert relation.window is not None
-        upto = self.batches.index(batch)
-        ticks = [r["_t"] if "_t" in r else r["window_end"] - 1 for i, r in self.results(relation.source) if i <= upto]
-        largest = max(ticks, default=relation.window.origin)
-        return extent(relation.window, max(0, first_open(relation.window, largest)))[1]
+        tick = max(self._last_tick(relation.source, batch), relation.window.origin)
+        return extent(relation.window, first_open(relation.window, tick))[1]
 
-    # -- late rows -------------------------------------------------------------------------------------------------
+    def _last_tick(self, relation: Relation, batch: Batch) -> int:
+        """Where the last row of a relation can be."""
+        if isinstance(relation, Source):
+            seen = [batch.largest[s] for s in relation.streams if s in batch.largest]
+            return max(seen)
+        if isinstance(relation, Union):
+            return max(self._last_tick(s, batch) for s in relation.sources)
+        tick = self._last_tick(relation.source, batch)
+        if isinstance(relation, Select) or relation.window is None:
+            return tick
+        if relation.window.kind == "landmark":
+            return self.last_report(relation, batch) - 1
+        holding = wids(relation.window, tick)
+        return extent(relation.window, holding[-1])[1] - 1 if holding else tick - 1
+
+    # -- late rows -------------------------------------------------------------------------------------------
     def late(self, stream: str, relations: Sequence[Relation]) -> list[tuple[int, Row, str]]:
         """(batch, row, reason) of the stream's late table, given the queries that run."""
-        windows = [g for g in _groups(relations) if isinstance(g.source, Source) and stream in g.source.streams]
+        windows = [
+            g for g in _groups(relations) if isinstance(g.source, Source) and stream in g.source.streams
+        ]
         out = []
         for i, batch in enumerate(self.batches):
             for row in batch.rows.get(stream, []):

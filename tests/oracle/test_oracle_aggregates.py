@@ -1,17 +1,16 @@
-"""Every aggregate gives what its definition says, however rows are split into tasks, batches, panes and slots."""
+"""Every aggregate gives what its definition says, however rows are split into tasks, batches, panes and
+slots."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from oracle_aggregates import AGGREGATES
 from oracle_check import FLUSH, SECOND, Case, Shape, check, cut, stream
 from oracle_model import Group, Source
 
-from headrace.logical.user_aggregate import UserAggregate
 from headrace.windows import WindowSpec
 
 S = Source(("s",))
@@ -25,14 +24,20 @@ def parts(n: int) -> list[list[str]]:
 
 @pytest.mark.parametrize("names", parts(4), ids=range(4))
 def test_aggregates(names: list[str], tmp_path: Path) -> None:
-    """A sliding window (blocks of panes merged twice) and a global one, over rows with NULLs in every column."""
+    """A sliding window (blocks of panes merged twice) and a global one, with NULLs in every column."""
     rng = random.Random(str(names))
     listed = ", ".join(f"{text} AS c{i}" for i, text in enumerate(names))
     calls = {f"c{i}": AGGREGATES[text] for i, text in enumerate(names)}
     case = Case(
         {
-            "q": (f"SELECT k, {listed} FROM s [RANGE 9 SECONDS SLIDE 4 SECONDS] GROUP BY k", Group(S, SLIDING, ("k",), calls)),
-            "a": (f"SELECT {listed} FROM s [RANGE ALL SLIDE 20 SECONDS]", Group(S, WindowSpec(None, 20 * SECOND), (), calls)),
+            "q": (
+                f"SELECT k, {listed} FROM s [RANGE 9 SECONDS SLIDE 4 SECONDS] GROUP BY k",
+                Group(S, SLIDING, ("k",), calls),
+            ),
+            "a": (
+                f"SELECT {listed} FROM s [RANGE ALL SLIDE 20 SECONDS]",
+                Group(S, WindowSpec(None, 20 * SECOND), (), calls),
+            ),
         }
     )
     rows = stream(rng, SECOND, Shape(rows=90, nulls=0.2, lulls=0.01))

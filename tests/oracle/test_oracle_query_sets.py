@@ -1,4 +1,5 @@
-"""Query sets give what they mean: however rows are cut into batches, through restarts, lost attempts and other slots."""
+"""Query sets give what they mean: however rows are cut into batches, through restarts, lost attempts and
+other slots."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ from oracle_check import FLUSH, Action, Case, Push, Shape, check, cut, stream
 
 def actions_of(rng: random.Random, case: Case, batches: int, rows: int = 60) -> list[Action]:
     """Batches with restarts, lost attempts and changes of slots in between, and flushes."""
-    given = {s: stream(rng, case.unit, Shape(rows=rows, start=rng.choice([-30, 0, 7]), step=rng.choice([0.3, 0.7]))) for s in case.streams}
+    given = {
+        s: stream(
+            rng, case.unit, Shape(rows=rows, start=rng.choice([-30, 0, 7]), step=rng.choice([0.3, 0.7]))
+        )
+        for s in case.streams
+    }
     out: list[Action] = []
     for push in cut(rng, given, batches):
         out.append(
@@ -29,9 +35,11 @@ def actions_of(rng: random.Random, case: Case, batches: int, rows: int = 60) -> 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_query_sets(name: str, tmp_path: Path) -> None:
-    """Results and late rows after every batch."""
+def test_query_sets(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results and late rows after every batch, in small rounds and with compaction every third batch."""
     rng = random.Random(name)
+    monkeypatch.setattr("headrace.kernels.slot.ROUND_ROWS", 10)
+    monkeypatch.setattr("headrace.kernels.compact.FAN_IN", 3)
     check(CASES[name], actions_of(rng, CASES[name], 5), tmp_path, slots=rng.randint(1, 3))
 
 

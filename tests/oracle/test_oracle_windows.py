@@ -12,22 +12,25 @@ from oracle_model import Group, Source
 from headrace.windows import WindowSpec
 
 S = Source(("s",))
-CALLS = {"n": len, "sv": lambda rows: None if all(r["v"] is None for r in rows) else sum(r["v"] or 0 for r in rows)}
+CALLS = {
+    "n": len,
+    "sv": lambda rows: None if all(r["v"] is None for r in rows) else sum(r["v"] or 0 for r in rows),
+}
 
 WINDOWS = {
-    "RANGE 7": dict(range=7, slide=7),
-    "RANGE 12 SLIDE 3": dict(range=12, slide=3),
-    "RANGE 10 SLIDE 4": dict(range=10, slide=4),
-    "RANGE 3 SLIDE 10": dict(range=3, slide=10),
-    "RANGE 10 SLIDE 4 ALIGN END": dict(range=10, slide=4, align="end"),
-    "RANGE 3 SLIDE 10 ALIGN END": dict(range=3, slide=10, align="end"),
-    "RANGE 9 SLIDE 6 ORIGIN 4": dict(range=9, slide=6, origin=4),
-    "RANGE 8 SLIDE 2 ORIGIN -3": dict(range=8, slide=2, origin=-3),
-    "RANGE 1 SLIDE 1": dict(range=1, slide=1),
-    "RANGE ALL SLIDE 6": dict(range=None, slide=6),
-    "RANGE ALL SLIDE 5 ORIGIN 13": dict(range=None, slide=5, origin=13),
-    "RANGE ALL SLIDE 4 RESET 12": dict(range=None, slide=4, reset=12),
-    "RANGE ALL SLIDE 5 RESET 20 ORIGIN 3": dict(range=None, slide=5, reset=20, origin=3),
+    "RANGE 7": {"range": 7, "slide": 7},
+    "RANGE 12 SLIDE 3": {"range": 12, "slide": 3},
+    "RANGE 10 SLIDE 4": {"range": 10, "slide": 4},
+    "RANGE 3 SLIDE 10": {"range": 3, "slide": 10},
+    "RANGE 10 SLIDE 4 ALIGN END": {"range": 10, "slide": 4, "align": "end"},
+    "RANGE 3 SLIDE 10 ALIGN END": {"range": 3, "slide": 10, "align": "end"},
+    "RANGE 9 SLIDE 6 ORIGIN 4": {"range": 9, "slide": 6, "origin": 4},
+    "RANGE 8 SLIDE 2 ORIGIN -3": {"range": 8, "slide": 2, "origin": -3},
+    "RANGE 1 SLIDE 1": {"range": 1, "slide": 1},
+    "RANGE ALL SLIDE 6": {"range": None, "slide": 6},
+    "RANGE ALL SLIDE 5 ORIGIN 13": {"range": None, "slide": 5, "origin": 13},
+    "RANGE ALL SLIDE 4 RESET 12": {"range": None, "slide": 4, "reset": 12},
+    "RANGE ALL SLIDE 5 RESET 20 ORIGIN 3": {"range": None, "slide": 5, "reset": 20, "origin": 3},
 }
 
 
@@ -51,7 +54,7 @@ def case_of(clause: str, unit: int) -> Case:
 @pytest.mark.parametrize("unit", [SECOND, 1], ids=["timestamp", "integer"])
 @pytest.mark.parametrize("clause", WINDOWS)
 def test_window_kinds(clause: str, unit: int, tmp_path: Path) -> None:
-    """Results and late rows of one kind of window equal recomputation after every batch, and after a flush."""
+    """Results and late rows of one kind of window equal recomputation after every batch, and a flush."""
     rng = random.Random(f"{clause} {unit}")
     rows = stream(rng, unit, Shape(start=-20))
     check(case_of(clause, unit), [*cut(rng, {"s": rows}, 5), FLUSH], tmp_path, slots=rng.randint(1, 3))

@@ -1,8 +1,9 @@
 """What travels between stages: rows (slot, node, payload), the payload an Arrow IPC stream or a JSON text.
 
-Rows of a batch cross Spark's shuffle inside opaque payloads, so the JVM never takes them apart into its own rows and
-back; it moves a few large values per task. `node` says whose partial rows they are; two names are reserved: PROGRESS, what
-a source task saw of its streams, sent to every slot, and META, what a slot did, on its way to the driver.
+Rows of a batch cross Spark's shuffle inside opaque payloads, so the JVM never takes them apart into its own
+rows and back; it moves a few large values per task. `node` says whose partial rows they are; two names are
+reserved: PROGRESS, what a source task saw of its streams, sent to every slot, and META, what a slot did, on
+its way to the driver.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _LIMIT = 64 << 20  # bytes of rows in one payload; Spark's own limit for a value
 
 def row(slot: int, node: str, payload: bytes | pa.Buffer) -> pa.RecordBatch:
     data = payload if isinstance(payload, bytes) else payload.to_pybytes()
-    return pa.record_batch([pa.array([slot], pa.int32()), pa.array([node]), pa.array([data], pa.binary())], schema=SCHEMA)
+    return pa.record_batch(
+        [pa.array([slot], pa.int32()), pa.array([node]), pa.array([data], pa.binary())], schema=SCHEMA
+    )
 
 
 def message(slot: int, node: str, value: Any) -> pa.RecordBatch:

@@ -1,8 +1,8 @@
 """From one manifest to the next: what a batch is told, and what its tasks' messages become.
 
-Pure bookkeeping, the same for Spark and for the in-process runner of `headrace.testing`: `batch_after` makes the
-orders for the next batch from the last committed manifest, `manifest_of` turns the META messages of its tasks into the next
-manifest. Neither touches a file.
+Pure bookkeeping, the same for Spark and for the in-process runner of `headrace.testing`: `batch_after`
+makes the orders for the next batch from the last committed manifest, `manifest_of` turns the META messages
+of its tasks into the next manifest. Neither touches a file.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from headrace.kernels.flush import flush_to
 from headrace.kernels.spec import Batch, Node, Program, Progress
 from headrace.progress import meld
 from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, initial_route, rescale
-from headrace.windows import WindowSpec, first_end, needed_from, wids, windows
-from headrace.windows import extent as extent_of
+from headrace.windows import needed_from, windows
 
 
 def first_manifest(program: Program, slots: int) -> Manifest:
@@ -64,13 +64,18 @@ def manifest_of(
 ) -> Manifest:
     """The manifest that follows when the tasks of `batch` have sent `metas`."""
     metas = list(metas)
-    streams = {n: s for n, s in manifest.streams.items()}
+    streams = dict(manifest.streams.items())
     for spec in program.streams:
         before = streams.get(spec.name, StreamState())
         told = {tuple(m["progress"][spec.name]) for m in metas if m["level"] == 0}
         assert len(told) <= 1, f"slots disagree on the progress of {spec.name}: {told}"
         max_seen, low_watermark = next(iter(told)) if told else (before.max_seen, before.low_watermark)
-        notes = [n["streams"][spec.name] for m in metas for n in m["notes"] if "rows" in n["streams"].get(spec.name, ())]
+        notes = [
+            n["streams"][spec.name]
+            for m in metas
+            for n in m["notes"]
+            if "rows" in n["streams"].get(spec.name, ())
+        ]
         streams[spec.name] = StreamState(
             max_seen,
             low_watermark,
@@ -134,24 +139,8 @@ def open_windows(program: Program, manifest: Manifest) -> int:
 
 
 def flush_bound(program: Program, streams: dict[str, StreamState]) -> int | None:
-    """A low-watermark that closes every window that holds a row, of every node down the chains."""
-    seen = [s.max_seen for s in streams.values() if s.max_seen is not None]
-    if not seen:
-        return None
-    reach = max(seen)
-    for node in program.nodes:
-        start = max(seen) if node.feeds else reach - 1
-        for spec in node.specs:
-            end = _last_end(spec, start)
-            reach = reach if end is None else max(reach, end)
-    return reach
-
-
-def _last_end(spec: WindowSpec, tick: int) -> int | None:
-    if spec.range is None and spec.reset is None:
-        return first_end(spec, tick)
-    holding = wids(spec, tick)
-    return extent_of(spec, holding[-1])[1] if holding else None
+    """The furthest low-watermark of a flush; None if nothing came that could be flushed."""
+    return max(flush_to(program, {n: s.max_seen for n, s in streams.items()}).bounds.values(), default=None)
 
 
 def with_report(manifest: Manifest, report: dict[str, Any]) -> Manifest:

@@ -1,8 +1,9 @@
 """When to merge segments: in tiers, so that a row is rewritten only a logarithmic number of times.
 
-A batch's delta is a segment of level 0. When a level has `FAN_IN` segments they become, together with the delta at hand, one
-segment of the next level; a merge also combines rows of the same pane and group and drops what no window needs. State is
-then read from O(FAN_IN · log batches) files, and appending stays O(batch) amortised.
+A batch's delta is a segment of level 0. When a level has `FAN_IN` segments they become, together with the
+delta at hand, one segment of the next level; a merge also combines rows of the same pane and group and
+drops what no window needs. State is then read from O(FAN_IN · log batches) files, and appending stays
+O(batch) amortised.
 """
 
 from __future__ import annotations

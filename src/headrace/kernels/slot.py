@@ -1,12 +1,14 @@
 """The stateful stage: one slot, one level, one batch.
 
-A function of (state, delta, progress) to (state, output, progress): partial rows that arrived are merged with the
-segments of the slot's mini-partitions, windows that progress completes are closed, the queries downstream are computed
-in SQL, results are written, and what open windows still need becomes a new segment. Files are written under names of this
-attempt alone and only *named* in the META message; they exist for the world when the driver's manifest names them (DESIGN §5).
+A function of (state, delta, progress) to (state, output, progress): partial rows that arrived are merged
+with the segments of the slot's mini-partitions, windows that progress completes are closed, the queries
+downstream are computed in SQL, results are written, and what open windows still need becomes a new segment.
+Files are written under names of this attempt alone and only *named* in the META message; they exist for the
+world when the driver's manifest names them (DESIGN §5).
 
-Progress is applied in *rounds*: when very many windows close at once (a flush, a long lull), each round closes as many as
-fit in memory. A round is a whole pass over the steps, so chained queries see complete windows in every round.
+Progress is applied in *rounds*: when very many windows close at once (a flush, a long lull), each round
+closes as many as fit in memory. A round is a whole pass over the steps, so chained queries see complete
+windows in every round.
 """
 
 from __future__ import annotations
@@ -23,17 +25,21 @@ from headrace.kernels import codec
 from headrace.kernels.close import close_sql, cover
 from headrace.kernels.compact import choose
 from headrace.kernels.duck import arrow, connect
-from headrace.kernels.sql import columns, group_by, merge_list, pane_sql, pid_sql
+from headrace.kernels.flush import flush_to
 from headrace.kernels.spec import Batch, Close, Compute, Emit, Gather, Node, Program, Progress, Send
+from headrace.kernels.sql import columns, group_by, merge_list, pane_sql, pid_sql
 from headrace.progress import advance, meld
 from headrace.state import SegmentMeta, pids_of, read_segment, write_segment
-from headrace.windows import closing, first_end, needed_from
+from headrace.windows import closing, needed_from
 
 FLOOR, CEILING = -(1 << 62), 1 << 62
+SMALL = 20_000  # pane rows below which one long statement is quicker than several with tables between them
 ROUND_ROWS = 8_000_000  # pane rows joined to windows in one round, at most (unless one window needs more)
 
 
-def run_slot(program: Program, batch: Batch, level: int, received: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_slot(
+    program: Program, batch: Batch, level: int, received: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """The stateful stage over what one slot received."""
     deltas: dict[str, list[pa.Table]] = {}
     notes: list[dict[str, Any]] = []
@@ -44,7 +50,9 @@ def run_slot(program: Program, batch: Batch, level: int, received: Iterable[pa.R
             yield codec.row(0, codec.META, payload)
         elif node == codec.PROGRESS:
             notes.append(codec.read_message(payload))
-        elif program.node(node).level > level:  # a union of rows from several levels is read above all of them
+        elif (
+            program.node(node).level > level
+        ):  # a union of rows from several levels is read above all of them
             yield codec.row(at, node, payload)
         else:
             deltas.setdefault(node, []).append(codec.read_table(payload))
@@ -58,40 +66,52 @@ def run_slot(program: Program, batch: Batch, level: int, received: Iterable[pa.R
 def merged_progress(program: Program, batch: Batch, notes: list[dict[str, Any]]) -> dict[str, Progress]:
     """Progress after this batch: every slot hears from every source task, so all come to the same answer."""
     after: dict[str, Progress] = {}
+    known = {s: p.max_seen for s, p in batch.progress.items()}
+    flushed = flush_to(program, known).bounds if batch.flush else {}
     for spec in program.streams:
         before = batch.progress[spec.name]
         seen = [n["streams"][spec.name]["max_seen"] for n in notes if spec.name in n["streams"]]
         largest = max((s for s in [before.max_seen, *seen] if s is not None), default=None)
         bound = None if largest is None else largest - spec.slack
-        forced = [n["low_watermark"][spec.name] for n in notes if "low_watermark" in n]
-        after[spec.name] = Progress(largest, advance(advance(before.low_watermark, bound), forced[0] if forced else None))
+        low_watermark = advance(advance(before.low_watermark, bound), flushed.get(spec.name))
+        after[spec.name] = Progress(largest, low_watermark)
     return after
 
 
 class Slot:
     def __init__(
-        self, program: Program, batch: Batch, level: int, slot: int, after: dict[str, Progress], deltas: dict[str, list[pa.Table]]
+        self,
+        program: Program,
+        batch: Batch,
+        level: int,
+        slot: int,
+        after: dict[str, Progress],
+        deltas: dict[str, list[pa.Table]],
     ) -> None:
         self.program, self.batch, self.level, self.slot, self.after = program, batch, level, slot, after
         self.con = connect(program.time_zone, program.user)
         self.nodes = {n.name: n for n in program.nodes if n.level == level}
         self.pids = pids_of(batch.route, slot)
-        self.deltas = {n: [t for t in deltas.get(n, [])] for n in self.nodes}
+        self.deltas = {n: list(deltas.get(n, [])) for n in self.nodes}
         self.state: dict[str, list[pa.Table]] = {}
         self.live: dict[str, list[SegmentMeta]] = {n: [] for n in self.nodes}
-        self.panes: dict[str, list[int]] = {}
+        self.panes: dict[str, dict[int, int]] = {}  # node -> rows per pane, in order
         self.writers: dict[str, tuple[str, pq.ParquetWriter, Any]] = {}
         self.counts: dict[str, int] = {}
         self.segments: list[SegmentMeta] = []
         self.dropped: list[str] = []
         self.empty: set[str] = set()
-        self.names: list[tuple[str, str]] = []  # what to drop from DuckDB, ("VIEW" | "TABLE" | "ARROW", name)
+        self.ctes: dict[str, list[str]] = {}  # relation -> the WITH items a statement that reads it needs
+        self.tables: list[str] = []  # what to drop from DuckDB
+        self.arrows: list[str] = []  # what to unregister
         self.sent: list[pa.RecordBatch] = []
         self.open_windows = 0
         self.state_rows = 0
         self.timings: dict[str, float] = {}
+        seen = {s: p.max_seen for s, p in batch.progress.items()}
+        self.landmarks = flush_to(program, seen).landmarks if batch.flush else {}
 
-    # -- progress of a node ----------------------------------------------------------------------------------------
+    # -- progress of a node --------------------
     def before_of(self, node: Node) -> int:
         bound = meld([self.batch.progress[s].low_watermark for s in node.streams])
         return FLOOR if bound is None else bound
@@ -100,7 +120,7 @@ class Slot:
         bound = meld([self.after[s].low_watermark for s in node.streams])
         return FLOOR if bound is None else bound
 
-    # -- the run ---------------------------------------------------------------------------------------------------
+    # -- the run --------------------
     def run(self) -> Iterator[pa.RecordBatch]:
         started = time.perf_counter()
         for meta in self.batch.segments:
@@ -123,7 +143,9 @@ class Slot:
                     yield codec.message(slot, codec.PROGRESS, note)
             for node in self.nodes.values():
                 self._keep(node)
-            self.timings["keep"] = time.perf_counter() - started - self.timings["close"] - self.timings["load"]
+            self.timings["keep"] = (
+                time.perf_counter() - started - self.timings["close"] - self.timings["load"]
+            )
         finally:
             self._clean()
         self.timings["slot"] = time.perf_counter() - started
@@ -132,7 +154,11 @@ class Slot:
         for node in self.nodes.values():
             if node.width:
                 before = self.before_of(node)
-                needed = min((needed_from(s, before) for s in node.specs), default=FLOOR) if before > FLOOR else FLOOR
+                needed = (
+                    min((needed_from(s, before) for s in node.specs), default=FLOOR)
+                    if before > FLOOR
+                    else FLOOR
+                )
                 self.state[node.name] = [
                     read_segment(self.batch.store, m, self.pids).replace_schema_metadata(None)
                     for m in self.live[node.name]
@@ -142,21 +168,21 @@ class Slot:
     def _rows(self, node: Node) -> str | None:
         """The node's state and delta as one relation; None if there is nothing."""
         name = f"all_{node.name}"
-        if ("ARROW", name) in self.names:
+        if name in self.arrows:
             return name
         tables = [*self.state.get(node.name, []), *self.deltas[node.name]]
         tables = [t for t in tables if t.num_rows]
         if not tables:
             return None
-        self.con.register(name, pa.concat_tables(tables))
-        self.names.append(("ARROW", name))
+        self._register(name, pa.concat_tables(tables))
         return name
 
-    def _panes(self, node: Node) -> list[int]:
+    def _panes(self, node: Node) -> dict[int, int]:
+        """Pane starts in order, with their number of rows."""
         if node.name not in self.panes:
             name = self._rows(node)
-            found = self.con.sql(f"SELECT DISTINCT pane FROM {name} ORDER BY 1").fetchall() if name else []
-            self.panes[node.name] = [p for (p,) in found]
+            sql = f"SELECT pane, count(*) FROM {name} GROUP BY 1 ORDER BY 1"
+            self.panes[node.name] = dict(self.con.sql(sql).fetchall()) if name else {}
         return self.panes[node.name]
 
     def _rounds(self) -> list[tuple[int, int]]:
@@ -165,14 +191,11 @@ class Slot:
         for step in self.program.levels[self.level] if self.level < len(self.program.levels) else ():
             if isinstance(step, Close):
                 node = self.nodes[step.node]
-                if (name := self._rows(node)) is None:
-                    continue
-                windows = self._closing(node, step, FLOOR, CEILING)
-                if not windows:
-                    continue
-                counts = dict(self.con.sql(f"SELECT pane, count(*) FROM {name} GROUP BY 1").fetchall())
-                for window in windows:
-                    ends.append((window.end, sum(c for p, c in counts.items() if window.start <= p < window.end)))
+                counts = self._panes(node)
+                for window in self._closing(node, step, FLOOR, CEILING):
+                    ends.append(
+                        (window.end, sum(c for p, c in counts.items() if window.start <= p < window.end))
+                    )
         rounds: list[tuple[int, int]] = []
         low, weight = FLOOR, 0
         ends.sort()
@@ -185,10 +208,7 @@ class Slot:
 
     def _closing(self, node: Node, step: Close, low: int, high: int) -> list[Any]:
         before, after = max(self.before_of(node), low), min(self.after_of(node), high)
-        if self.batch.flush and step.spec.range is None and step.spec.reset is None:
-            largest = max((p.max_seen for p in self.after.values() if p.max_seen is not None), default=None)
-            last = first_end(step.spec, largest) if largest is not None else None
-            after = after if last is None else min(after, last)
+        after = min(after, self.landmarks.get(node.name, after))
         if after <= before:
             return []
         found = closing(step.spec, self._panes(node), None if before <= FLOOR else before, after)
@@ -196,18 +216,18 @@ class Slot:
         return found if born is None else [w for w in found if w.start > born]
 
     def _round(self, low: int, high: int) -> None:
-        self._drop(("VIEW", "TABLE"))
-        self.empty = set()
+        self._drop_tables()
+        self.empty, self.ctes = set(), {}
         for step in self.program.levels[self.level]:
             if isinstance(step, Close):
                 self._close(step, low, high)
             elif isinstance(step, Gather):
-                self._gather(step)
+                self._gather(step, low, high)
             elif step.source in self.empty:
                 if isinstance(step, Compute):
                     self.empty.add(step.view)
             elif isinstance(step, Compute):
-                self._define(step.view, step.sql, step.stored)
+                self._define(step.view, step.sql, step.stored, self.ctes[step.source])
             elif isinstance(step, Send):
                 self._send(step)
             else:
@@ -220,13 +240,18 @@ class Slot:
         if not windows or rows is None:
             self.empty.add(step.view)
             return
-        covering = cover(self._panes(node), windows)
-        panes, wins = f"pm_{step.view}", f"wm_{step.view}"
-        self._register(panes, covering.panes)
-        self._register(wins, covering.windows)
-        self._define(step.view, close_sql(node, rows, panes, wins, covering.shared), step.stored)
+        covering = cover(list(self._panes(node)), windows)
+        tables, sql = close_sql(node, rows, step.view, covering)
+        before = []
+        if sum(self._panes(node).values()) < SMALL:
+            before = [f"{name} AS MATERIALIZED ({table})" for name, table in tables]
+        else:
+            for name, table in tables:
+                self._define(name, table, True)
+        self._define(step.view, sql, step.stored, before)
 
-    def _gather(self, step: Gather) -> None:
+    def _gather(self, step: Gather, low: int, high: int) -> None:
+        """Rows of the windows of this round; those of other rounds are there too, or will be."""
         node = self.nodes[step.node]
         rows = self._rows(node)
         if rows is None:
@@ -234,35 +259,44 @@ class Slot:
             return
         keys, _ = columns(node)
         listed = ", ".join([*keys, *merge_list(node), "_ws", "_we"])
+        rows += f" WHERE _we > {low} AND _we <= {high}"
         self._define(step.view, f"SELECT {listed} FROM {rows}" + group_by([*keys, "_ws", "_we"]), step.stored)
 
-    def _define(self, view: str, sql: str, stored: bool) -> None:
-        kind = "TABLE" if stored else "VIEW"
-        self.con.execute(f"CREATE OR REPLACE TEMP {kind} {view} AS {sql}")
-        self.names.append((kind, view))
+    def _define(self, view: str, sql: str, stored: bool, before: list[str] | None = None) -> None:
+        """A relation: a table if several steps read it, else a WITH item of the one statement that does."""
+        if stored:
+            self.con.execute(f"CREATE OR REPLACE TEMP TABLE {view} AS {_with(before or [])}{sql}")
+            self.tables.append(view)
+            self.ctes[view] = []
+        else:
+            self.ctes[view] = [*(before or []), f"{view} AS ({sql})"]
+
+    def _query(self, source: str, sql: str) -> pa.Table:
+        return arrow(self.con, _with(self.ctes[source]) + sql)
 
     def _register(self, name: str, table: pa.Table) -> None:
         self.con.register(name, table)
-        if ("ARROW", name) not in self.names:
-            self.names.append(("ARROW", name))
+        if name not in self.arrows:
+            self.arrows.append(name)
 
     def _send(self, step: Send) -> None:
         node = self.program.node(step.node)
-        table = arrow(self.con, f"SELECT {pid_sql(node, self.program.pids)} AS pid, * FROM ({step.sql})")
+        sql = f"SELECT {pid_sql(node, self.program.pids)} AS pid, * FROM ({step.sql})"
+        table = self._query(step.source, sql)
         if table.num_rows == 0:
             return
         if step.local:
             self.deltas[node.name].append(table)
             self.panes.pop(node.name, None)
-            if ("ARROW", f"all_{node.name}") in self.names:
-                self.con.unregister(f"all_{node.name}")
-                self.names.remove(("ARROW", f"all_{node.name}"))
+            if (name := f"all_{node.name}") in self.arrows:
+                self.con.unregister(name)
+                self.arrows.remove(name)
             return
         for slot, part in codec.split(table, self.batch.route, self.batch.slots):
             self.sent += codec.tables(slot, node.name, part)
 
     def _emit(self, step: Emit) -> None:
-        table = arrow(self.con, step.sql)
+        table = self._query(step.source, step.sql)
         if table.num_rows == 0:
             return
         schema = pa.ipc.read_schema(pa.py_buffer(self.program.schemas[step.query]))
@@ -273,7 +307,7 @@ class Slot:
         self.writers[step.query][1].write_table(table.cast(schema))
         self.counts[step.query] = self.counts.get(step.query, 0) + table.num_rows
 
-    # -- state after the batch -------------------------------------------------------------------------------------
+    # -- state after the batch --------------------
     def _keep(self, node: Node) -> None:
         """What open windows still need of the delta becomes a segment; full tiers are compacted with it."""
         if not node.width:
@@ -309,29 +343,31 @@ class Slot:
         pane = "pane"
         landmark = next((s for s in node.specs if s.range is None), None)
         if landmark is not None and after > FLOOR:  # what every later window will hold can be one pane
-            base = str(landmark.origin)
-            if landmark.reset is not None:
+            settled = f"pane + {node.width} <= {after}"
+            if landmark.reset is None:
+                settled, base = f"{settled} AND pane >= {landmark.origin}", str(landmark.origin)
+            else:
                 base = pane_sql("pane", landmark.reset, landmark.origin % landmark.reset)
-            pane = f"CASE WHEN pane + {node.width} <= {after} AND pane >= {landmark.origin if landmark.reset is None else FLOOR} THEN {base} ELSE pane END"
+            pane = f"CASE WHEN {settled} THEN {base} ELSE pane END"
         where = f" WHERE pane >= {needed}" if needed > FLOOR else ""
         rows = f"(SELECT * REPLACE ({pane} AS pane) FROM keep{where})" if pane != "pane" else f"keep{where}"
         listed = ", ".join(["pid", "pane", *keys, *merge_list(node)])
         return f"SELECT {listed} FROM {rows}" + group_by(["pid", "pane", *keys]) + " ORDER BY pid"
 
-    # -- ending ----------------------------------------------------------------------------------------------------
-    def _drop(self, kinds: tuple[str, ...]) -> None:
-        for kind, name in [n for n in reversed(self.names) if n[0] in kinds]:
-            if kind == "ARROW":
-                self.con.unregister(name)
-            else:
-                self.con.execute(f"DROP {kind} IF EXISTS {name}")
-        self.names = [n for n in self.names if n[0] not in kinds]
+    # -- ending --------------------
+    def _drop_tables(self) -> None:
+        if self.tables:
+            self.con.execute("; ".join(f"DROP TABLE IF EXISTS {name}" for name in self.tables))
+        self.tables = []
 
     def _clean(self) -> None:
         for _, writer, out in self.writers.values():
             writer.close()
             out.close()
-        self._drop(("VIEW", "TABLE", "ARROW"))
+        self._drop_tables()
+        for name in self.arrows:
+            self.con.unregister(name)
+        self.arrows = []
 
     def meta(self, notes: list[dict[str, Any]]) -> dict[str, Any]:
         """What this task did, for the manifest."""
@@ -351,3 +387,7 @@ class Slot:
             "timings": self.timings,
             "notes": notes if self.slot == 0 else [],
         }
+
+
+def _with(items: list[str]) -> str:
+    return f"WITH {', '.join(items)} " if items else ""

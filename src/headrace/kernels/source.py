@@ -1,12 +1,14 @@
 """The source stage: one pass over a partition's rows for the whole query set.
 
-In: a source partition as Arrow batches, with `_t` (ticks of the progressing attribute), `c0…` (the scalar expressions
-the set needs, computed by Spark) and `_row` (the whole row as JSON, only where it may be late or unusable). Out: for each node the
-partial rows per (pane, keys), by slot; and PROGRESS to every slot, so that progress travels with the data, as
-punctuation does (document 003 §4.1), and one Spark job is enough for a batch.
+In: a source partition as Arrow batches, with `_t` (ticks of the progressing attribute), `c0…` (the scalar
+expressions the set needs, computed by Spark) and `_row` (the whole row as JSON, only where it may be late
+or unusable). Out: for each node the partial rows per (pane, keys), by slot; and PROGRESS to every slot, so
+that progress travels with the data, as punctuation does (document 003 §4.1), and one Spark job is enough
+for a batch.
 
-A row whose progressing value is null or beyond the horizon is not part of the stream: it goes to the late table with the
-reason. A row behind the low-watermark counts in every window still open; if it has missed one, it is in the late table too.
+A row whose progressing value is null or beyond the horizon is not part of the stream: it goes to the late
+table with the reason. A row behind the low-watermark counts in every window still open; if it has missed
+one, it is in the late table too.
 """
 
 from __future__ import annotations
@@ -29,11 +31,14 @@ from headrace.progress import meld
 from headrace.windows import WindowSpec
 
 CHUNK_ROWS = 2_000_000
+LARGEST = 1 << 62  # ticks; beyond, the arithmetic of windows would leave 64 bits
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the columns of each stream are in the frame: {stream: {c0: frame column}}; `_s` tells streams apart."""
+    """Where the columns of each stream are in the frame: {stream: {c0: frame column}}; `_s` tells streams
+    apart.
+    """
 
     streams: tuple[str, ...]
     columns: dict[str, dict[str, str]]
@@ -49,7 +54,9 @@ class _Seen:
     files: list[dict[str, object]] = field(default_factory=list)
 
 
-def run_source(program: Program, batch: Batch, layout: Layout, frames: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_source(
+    program: Program, batch: Batch, layout: Layout, frames: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """The source stage over one partition."""
     con = connect(program.time_zone, program.user)
     seen = {name: _Seen() for name in layout.streams}
@@ -123,10 +130,15 @@ def _usable(
         limit = _limit(batch, spec)
         late = " OR ".join(_missed_sql(w, lwm) for w, lwm in _open(batch, spec)) or "false"
         reason = "CASE WHEN _t IS NULL THEN 'null'"
-        reason += f" WHEN _t > {limit} THEN 'implausible'" if limit is not None else ""
+        reason += f" WHEN _t > {limit} OR _t < {-LARGEST} THEN 'implausible'"
         reason += f" WHEN {late} THEN 'late' END"
-        con.register("flagged", table.select(["_t", row]).rename_columns(["_t", "_row"]).filter(flagged.is_valid()))
-        kept = arrow(con, f"SELECT _row, _reason FROM (SELECT _row, {reason} AS _reason FROM flagged) WHERE _reason IS NOT NULL")
+        con.register(
+            "flagged", table.select(["_t", row]).rename_columns(["_t", "_row"]).filter(flagged.is_valid())
+        )
+        kept = arrow(
+            con,
+            f"SELECT * FROM (SELECT _row, {reason} AS _reason FROM flagged) WHERE _reason IS NOT NULL",
+        )
         con.unregister("flagged")
         reasons = kept.column("_reason").to_pylist()
         seen.late += reasons.count("late")
@@ -134,22 +146,20 @@ def _usable(
         if kept.num_rows:
             seen.files.append(_write_late(con, batch, program, spec.name, kept))
         if len(reasons) > reasons.count("late"):
-            valid = table.column("_t").is_valid()
-            if limit is not None:
-                valid = pc.and_(valid, pc.fill_null(pc.less_equal(table.column("_t"), limit), False))
-            table = table.filter(valid)
+            ticks = table.column("_t")
+            table = table.filter(pc.and_(pc.less_equal(ticks, limit), pc.greater_equal(ticks, -LARGEST)))
     if table.num_rows:
         largest = pc.max(table.column("_t")).as_py()
         seen.max_seen = largest if seen.max_seen is None else max(seen.max_seen, largest)
     return table
 
 
-def _limit(batch: Batch, spec: StreamSpec) -> int | None:
+def _limit(batch: Batch, spec: StreamSpec) -> int:
     """The largest plausible value: the clock for times, the largest seen for integers, plus the horizon."""
-    if spec.horizon is None:
-        return None
     base = batch.now if spec.unit == "us" else batch.progress[spec.name].max_seen
-    return None if base is None else base + spec.horizon
+    if spec.horizon is None or base is None:
+        return LARGEST
+    return min(base + spec.horizon, LARGEST)
 
 
 def _open(batch: Batch, spec: StreamSpec) -> list[tuple[WindowSpec, int]]:
@@ -216,7 +226,12 @@ _JSON_TYPES = {
 
 
 def _write_raw(
-    con: duckdb.DuckDBPyConnection, batch: Batch, program: Program, query: str, columns: tuple[str, ...], where: str | None
+    con: duckdb.DuckDBPyConnection,
+    batch: Batch,
+    program: Program,
+    query: str,
+    columns: tuple[str, ...],
+    where: str | None,
 ) -> list[dict[str, object]]:
     schema = pa.ipc.read_schema(pa.py_buffer(program.schemas[query]))
     names = ", ".join(f'{c} AS "{f.name}"' for c, f in zip(columns, schema, strict=True))

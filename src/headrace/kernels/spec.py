@@ -1,12 +1,12 @@
 """What a task is told to do: the physical plan, as data.
 
-`Program` is static: it is made once from the query graph and the types (`physical/lower.py`) and says, in DuckDB SQL, what
-the source stage and each level of stateful stages compute. `Batch` is what changes from batch to batch: progress,
-route, live segments. Both are frozen, picklable, and know nothing of Spark.
+`Program` is static: it is made once from the query graph and the types (`physical/lower.py`) and says, in
+DuckDB SQL, what the source stage and each level of stateful stages compute. `Batch` is what changes from
+batch to batch: progress, route, live segments. Both are frozen, picklable, and know nothing of Spark.
 
-A *node* is a unit of pane state: the rows (pid, pane, k0…, p0…) of one (input, filter, keys), shared by every window and
-query that agrees on these. A *step* is one thing a slot does for each round of progress, in this order of the query
-graph; names of steps are names of relations inside the slot's DuckDB.
+A *node* is a unit of pane state: the rows (pid, pane, k0…, p0…) of one (input, filter, keys), shared by
+every window and query that agrees on these. A *step* is one thing a slot does for each round of progress,
+in this order of the query graph; names of steps are names of relations inside the slot's DuckDB.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Node:
     keys: int
     merges: tuple[str, ...]  # SQL over p0…, one per partial
     partition: tuple[int, ...]  # which keys decide the mini-partition
-    width: int  # of a pane; 0: no panes, rows are grouped by their window and kept for no longer than the batch
+    width: (
+        int  # of a pane; 0: no panes, rows are grouped by their window and kept for no longer than the batch
+    )
     offset: int
     feeds: tuple[Feed, ...]
     specs: tuple[WindowSpec, ...]
@@ -74,7 +76,9 @@ class Compute:
 
 @dataclass(frozen=True)
 class Send:
-    """Partial rows (pane or window, k…, p…) for `node`: kept in this slot, or sent to the slots of the next level."""
+    """Partial rows (pane or window, k…, p…) for `node`: kept in this slot, or sent to the slots of the next
+    level.
+    """
 
     node: str
     sql: str

@@ -1,8 +1,8 @@
 """Which function calls are aggregates, and what they are called here.
 
-sqlglot already folds most spellings into one class (`std`, `stddev`, `stddev_samp`); this table maps the classes and the
-few names it does not know to one canonical name each. How an aggregate is computed in two steps (sub and super,
-document 000 §5.2.2) is `physical/aggregates.py`'s business.
+sqlglot already folds most spellings into one class (`std`, `stddev`, `stddev_samp`); this table maps the
+classes and the few names it does not know to one canonical name each. How an aggregate is computed in two
+steps (sub and super, document 000 §5.2.2) is `physical/aggregates.py`'s business.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from headrace.logical.plan import Call
 
-_CLASSES: dict[type[exp.Expression], str] = {
+_CLASSES: dict[type[exp.Expr], str] = {
     exp.Sum: "sum",
     exp.Min: "min",
     exp.Max: "max",
@@ -60,9 +60,11 @@ DISTINCT = {"count": "count_distinct", "sum": "sum_distinct", "avg": "avg_distin
 NAMES = sorted({*_CLASSES.values(), *_NAMES, "count"})
 
 
-def aggregate_call(node: exp.Expression, user_defined: Iterable[str] = ()) -> Call | None:
-    """The aggregate a node calls, or None if it is no aggregate. FILTER (WHERE …) becomes part of the arguments where NULLs are ignored."""
-    condition: exp.Expression | None = None
+def aggregate_call(node: exp.Expr, user_defined: Iterable[str] = ()) -> Call | None:
+    """The aggregate a node calls, or None if it is no aggregate. FILTER (WHERE …) becomes part of the
+    arguments where NULLs are ignored.
+    """
+    condition: exp.Expr | None = None
     text = node.sql(dialect="spark")
     if isinstance(node, exp.Filter):
         condition = node.expression.this
@@ -85,7 +87,7 @@ def aggregate_call(node: exp.Expression, user_defined: Iterable[str] = ()) -> Ca
         function = _CLASSES.get(type(node))
         arguments = [node.this] if node.this is not None else []
         for key in ("expression", "quantile", "accuracy", "count"):
-            if isinstance(extra := node.args.get(key), exp.Expression):
+            if isinstance(extra := node.args.get(key), exp.Expr):
                 arguments.append(extra)
         arguments += [e for e in node.expressions if e is not node.this]
     if function is None:
@@ -105,7 +107,7 @@ def aggregate_call(node: exp.Expression, user_defined: Iterable[str] = ()) -> Ca
         arguments = arguments[:1]
     if function == "count" and (not arguments or isinstance(arguments[0], (exp.Star, exp.Literal))):
         arguments = []
-    where: exp.Expression | None = None
+    where: exp.Expr | None = None
     if condition is not None:
         if function == "count" and not arguments:
             function, arguments = "count_if", [condition]
@@ -116,7 +118,7 @@ def aggregate_call(node: exp.Expression, user_defined: Iterable[str] = ()) -> Ca
     return Call(function, tuple(a.copy() for a in arguments), tuple(parameters), text, where)
 
 
-def _number(node: exp.Expression) -> float | str:
+def _number(node: exp.Expr) -> float | str:
     if isinstance(node, exp.Literal) and not node.is_string:
         return float(node.this)
     return node.sql(dialect="spark")

@@ -2,16 +2,17 @@
 
 A relation is one of five things, and the first distinction is the important one:
 
-* a *raw* relation (`Raw`) is stateless: selections and projections of streams, melded by UNION ALL. It is kept
-  flattened, as branches that each read one stream, so that a window over any tower of selects and unions still reads
-  the stream's own columns (document 003 §4.2: Select passes progress on, Project maps it, Union takes the minimum);
-* a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when progress
-  passes the window's end. It is an `Aggregate` over a raw relation (with a window) or over a windowed one (with a
-  window of its own, or "the same window", by wid); a `Derive`, a selection or projection of one windowed relation;
-  or a `Merge`, a UNION ALL of several.
+* a *raw* relation (`Raw`) is stateless: selections and projections of streams, melded by UNION ALL. It is
+  kept flattened, as branches that each read one stream, so that a window over any tower of selects and
+  unions still reads the stream's own columns (document 003 §4.2: Select passes progress on, Project maps
+  it, Union takes the minimum);
+* a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when
+  progress passes the window's end. It is an `Aggregate` over a raw relation (with a window) or over a
+  windowed one (with a window of its own, or "the same window", by wid); a `Derive`, a selection or
+  projection of one windowed relation; or a `Merge`, a UNION ALL of several.
 
-Expressions are sqlglot's, in Spark's dialect, over the columns of the input relation. An aggregate's outputs and
-HAVING are over `k0…` (group-by values), `a0…` (aggregate values), `window_start`, `window_end`.
+Expressions are sqlglot's, in Spark's dialect, over the columns of the input relation. An aggregate's
+outputs and HAVING are over `k0…` (group-by values), `a0…` (aggregate values), `window_start`, `window_end`.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class Branch:
     """One stream, filtered and projected."""
 
     stream: str
-    where: exp.Expression | None
-    columns: tuple[tuple[str, exp.Expression], ...]
+    where: exp.Expr | None
+    columns: tuple[tuple[str, exp.Expr], ...]
 
-    def expression(self, name: str) -> exp.Expression:
+    def expression(self, name: str) -> exp.Expr:
         return dict(self.columns)[name]
 
 
@@ -73,13 +74,13 @@ class Call:
     """
 
     function: str
-    arguments: tuple[exp.Expression, ...] = ()
+    arguments: tuple[exp.Expr, ...] = ()
     parameters: tuple[float | str, ...] = ()
     text: str = field(default="", compare=False)
-    where: exp.Expression | None = None
+    where: exp.Expr | None = None
 
 
-Output = tuple[str, exp.Expression]
+Output = tuple[str, exp.Expr]
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,10 @@ class Aggregate:
     input: str
     window: WindowSpec | None  # None: the window of the input, by wid
     unit: str
-    keys: tuple[exp.Expression, ...]
+    keys: tuple[exp.Expr, ...]
     calls: tuple[Call, ...]
     outputs: tuple[Output, ...]
-    having: exp.Expression | None = None
+    having: exp.Expr | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -104,7 +105,7 @@ class Derive:
     input: str
     unit: str
     outputs: tuple[Output, ...]
-    where: exp.Expression | None
+    where: exp.Expr | None
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from typing import Any
 class UserAggregate:
     """`sub(values) -> state`, `super(states) -> state`, `final(state) -> value`.
 
-    `values` and `states` are Python lists of one group's values, `argument`, `state` and `returns` are SQL types. `super`
-    must not care how values were split or in which order states come: that is what makes the answer exact.
+    `values` and `states` are Python lists of one group's values, `argument`, `state` and `returns` are SQL
+    types. `super` must not care how values were split or in which order states come: that is what makes the
+    answer exact.
     """
 
     name: str

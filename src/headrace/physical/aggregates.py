@@ -1,39 +1,41 @@
 """Every aggregate as a sub-/super-aggregate pair, in DuckDB SQL (document 000 §5.2.2, document 003 §6.2).
 
-An aggregate is taken apart into *partials*: columns that can be computed over any part of the rows (`sub`), merged with
-each other in any order (`merge`, same type in and out), and turned into the answer once (`final`). Pre-aggregation in
-the source stage, pane state, closing a window and chaining queries all use the same three expressions, so an aggregate
-that is right in one place is right in all.
+An aggregate is taken apart into *partials*: columns that can be computed over any part of the rows (`sub`),
+merged with each other in any order (`merge`, same type in and out), and turned into the answer once
+(`final`). Pre-aggregation in the source stage, pane state, closing a window and chaining queries all use
+the same three expressions, so an aggregate that is right in one place is right in all.
 
-* Distributive and algebraic aggregates keep a few numbers. Variance keeps (n, mean, M2) and merges by Chan's formula.
-* `first`, `last`, `min_by`, `max_by` keep the winning (order, value) pair; ties go to the smaller (larger) value, so
-  that the answer does not depend on how rows were split into batches.
-* Holistic aggregates (exact distinct, median, percentiles, mode) keep the values themselves, as a list; their state is
-  as large as their input. `percentile_approx` is answered exactly that way too.
-* `approx_count_distinct(x[, rsd])` keeps the k smallest distinct hashes (a KMV sketch, k = 1/rsd² + 2): exact below k,
-  bounded state above.
+* Distributive and algebraic aggregates keep a few numbers. Variance keeps (n, mean, M2) and merges by
+  Chan's formula.
+* `first`, `last`, `min_by`, `max_by` keep the winning (order, value) pair; ties go to the smaller (larger)
+  value, so that the answer does not depend on how rows were split into batches.
+* Holistic aggregates (exact distinct, median, percentiles, mode) keep the values themselves, as a list;
+  their state is as large as their input. `percentile_approx` is answered exactly that way too.
+* `approx_count_distinct(x[, rsd])` keeps the k smallest distinct hashes (a KMV sketch, k = 1/rsd² + 2):
+  exact below k, bounded state above.
 
-Types follow Spark: sum of integers is BIGINT, of DECIMAL(p,s) DECIMAL(p+10,s), avg of DECIMAL(p,s) DECIMAL(p+4,s+4).
+Types follow Spark: sum of integers is BIGINT, of DECIMAL(p,s) DECIMAL(p+10,s), avg of DECIMAL(p,s)
+DECIMAL(p+4,s+4).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
 from headrace.errors import PlanError
 from headrace.logical.plan import Call
 from headrace.logical.user_aggregate import UserAggregate
-
-_INTEGERS = {"tinyint", "smallint", "int", "bigint", "boolean"}
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+from headrace.physical.duck import divided, unscaled
+from headrace.physical.duck_cast import cast, duck_type, spark_name, wrapped
+from headrace.physical.spark_types import INTEGERS, arithmetic, decimal, decimal_of, is_decimal
 
 
 @dataclass(frozen=True)
 class Partial:
-    """`sub` over the arguments {0}, {1}, the tick {t} and the condition {w}; `merge` over the partial column {p}."""
+    """`sub` over arguments {0}, {1}, the tick {t} and a condition {w}; `merge` over the partial {p}."""
 
     sub: str
     merge: str
@@ -43,23 +45,52 @@ class Partial:
 class Decomposed:
     partials: tuple[Partial, ...]
     final: str  # over {0}, {1}, … the partials' columns
+    type: str = ""  # of the answer, as Spark has it
 
 
-def decompose(call: Call, types: tuple[str, ...], user: dict[str, UserAggregate]) -> Decomposed:
+def decompose(call: Call, types: tuple[str, ...], user: Mapping[str, UserAggregate]) -> Decomposed:
     """The partials and the final expression of one aggregate call, given Spark's types of its arguments."""
     function = call.function
+    type_ = result_type(call, types, user)
     if function in user:
-        return Decomposed(
-            (Partial(f"hr_{function}_sub(list({{0}}){_filter(call)})", f"hr_{function}_super(list({{p}}))"),),
-            f"hr_{function}_final({{0}})",
-        )
+        if len(types) != 1:
+            raise PlanError(f"{call.text}: the aggregate {function} takes one argument, got {len(types)}")
+        sub = f"hr_{function}_sub(list({{0}}){_filter(call)})"
+        merge = f"hr_{function}_super(list({{p}}) FILTER (WHERE {{p}} IS NOT NULL))"
+        return Decomposed((Partial(sub, merge),), f"hr_{function}_final({{0}})", type_)
     builder = _BUILDERS.get(function)
     if builder is None:
         raise PlanError(f"the aggregate {call.text or function} is not supported")
     try:
-        return builder(call, types)
+        found = builder(call, types)
     except IndexError:
         raise PlanError(f"{call.text}: an argument is missing") from None
+    final = f"TRY_CAST({found.final} AS {duck_type(type_)})" if is_decimal(type_) else found.final
+    return Decomposed(found.partials, final, type_)
+
+
+def result_type(call: Call, types: Sequence[str], user: Mapping[str, UserAggregate]) -> str:
+    """Spark's type of an aggregate's answer."""
+    function = call.function
+    if function in user:
+        return spark_name(user[function].returns)
+    if function.startswith("count") or function == "approx_count_distinct":
+        return "bigint"
+    if not types:
+        raise PlanError(f"{call.text}: an argument is missing")
+    kind = types[0]
+    if function.startswith("percentile") and call.parameters and isinstance(call.parameters[0], str):
+        return f"array<{'double' if function == 'percentile' else kind}>"
+    if function.startswith(("var", "stddev", "median")) or function == "percentile":
+        return "double"
+    if function.startswith(("sum", "avg")):
+        if is_decimal(kind):
+            precision, scale = decimal_of(kind) or (38, 0)
+            if function.startswith("sum"):
+                return decimal(min(38, precision + 10), scale)
+            return decimal(min(38, precision + 4), min(38, scale + 4))
+        return "bigint" if function.startswith("sum") and kind in INTEGERS else "double"
+    return kind
 
 
 def _filter(call: Call) -> str:
@@ -86,12 +117,17 @@ def _count_if(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 
 def _sum_partial(type_: str) -> Partial:
-    if type_ in _INTEGERS:
-        return Partial("sum({0})::BIGINT", "sum({p})::BIGINT")
-    if decimal := _DECIMAL.fullmatch(type_):
-        scale = decimal[2]
+    """Integers wrap as Spark's do, which is the same in whatever order they are added."""
+    if type_ in INTEGERS:
+        return Partial(wrapped("sum({0})", "bigint"), wrapped("sum({p})", "bigint"))
+    if is_decimal(type_):
+        _, scale = decimal_of(type_) or (38, 0)
         return Partial(f"sum({{0}})::DECIMAL(38,{scale})", f"sum({{p}})::DECIMAL(38,{scale})")
-    return Partial("sum({0}::DOUBLE)", "sum({p})")
+    return Partial(f"sum({_double(type_)})", "sum({p})")
+
+
+def _double(type_: str) -> str:
+    return cast("{0}", type_, "double")
 
 
 def _sum(call: Call, types: tuple[str, ...]) -> Decomposed:
@@ -99,18 +135,20 @@ def _sum(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 
 def _avg(call: Call, types: tuple[str, ...]) -> Decomposed:
-    partials = (_sum_partial(types[0]), _counter("count({0})"))
-    decimal = _DECIMAL.fullmatch(types[0])
-    if decimal is None:
-        return Decomposed(partials, "({0})::DOUBLE / nullif({1}, 0)")
-    precision, scale = int(decimal[1]), int(decimal[2])
-    if precision + scale + 10 > 38:
-        return Decomposed(partials, f"(({{0}})::DOUBLE / nullif({{1}}, 0))::DECIMAL({min(38, precision + 4)},{scale + 4})")
-    # Exact, halves away from zero: unscaled integers in, one multiplication by a power of ten out.
-    unscaled = "abs(replace(({0})::VARCHAR, '.', '')::HUGEINT)"
-    rounded = f"(({unscaled} * 20000 + {{1}}) // (2 * {{1}}))::DECIMAL({precision + 4},0)"
-    unit = f"'{'0.' + '0' * (scale + 3) + '1'}'::DECIMAL({scale + 5},{scale + 4})"
-    return Decomposed(partials, f"CASE WHEN {{1}} > 0 THEN sign({{0}}) * {rounded} * {unit} END")
+    total = _sum_partial("double" if types[0] == "bigint" else types[0])  # a wrapped sum has no average
+    return Decomposed((total, _counter("count({0})")), _quotient("{0}", "{1}", types[0]))
+
+
+def _quotient(total: str, count: str, type_: str) -> str:
+    """total / count; for decimals with the digits Spark keeps."""
+    if not is_decimal(type_):
+        return f"({total})::DOUBLE / nullif({count}, 0)"
+    precision, scale = decimal_of(type_) or (38, 0)
+    dividend = (min(38, precision + 10), scale)
+    found = arithmetic("/", decimal(*dividend), "decimal(20,0)")
+    assert found is not None
+    digits = divided(f"({total})", count, *dividend, 20, 0, (decimal_of(found[2]) or (38, 6))[1])
+    return unscaled(digits, found[2])
 
 
 _CHAN = (
@@ -122,9 +160,9 @@ _CHAN = (
 
 
 def _variance(final: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
-    sub = "{'n': count({0})::DOUBLE, 'm': avg({0}::DOUBLE), 's': var_pop({0}::DOUBLE) * count({0})}"
-
     def build(call: Call, types: tuple[str, ...]) -> Decomposed:
+        x = _double(types[0])
+        sub = f"{{'n': count({x})::DOUBLE, 'm': avg({x}), 's': var_pop({x}) * count({x})}}"
         return Decomposed((Partial(sub, _CHAN),), final)
 
     return build
@@ -156,8 +194,14 @@ def _count_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 
 def _sum_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
-    cast = "::BIGINT" if types[0] in _INTEGERS else ""
-    return _values(f"list_sum({{0}}){cast}", distinct=True)(call, types)
+    total = wrapped("list_sum({0})", "bigint") if types[0] in INTEGERS else "list_sum({0})"
+    return _values(total, distinct=True)(call, types)
+
+
+def _avg_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
+    if not is_decimal(types[0]):
+        return _values("list_avg({0})", distinct=True)(call, types)
+    return _values(_quotient("list_sum({0})", "nullif(len({0}), 0)", types[0]), distinct=True)(call, types)
 
 
 def _percentile(call: Call, types: tuple[str, ...]) -> Decomposed:
@@ -166,7 +210,9 @@ def _percentile(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 
 def _percentile_approx(call: Call, types: tuple[str, ...]) -> Decomposed:
-    return _values(f"list_aggregate({{0}}, 'quantile_disc', {_fractions(call.parameters[0], call)})")(call, types)
+    return _values(f"list_aggregate({{0}}, 'quantile_disc', {_fractions(call.parameters[0], call)})")(
+        call, types
+    )
 
 
 def _fractions(q: float | str, call: Call) -> str:
@@ -211,7 +257,7 @@ _BUILDERS: dict[str, Callable[[Call, tuple[str, ...]], Decomposed]] = {
     "max_by": lambda c, t: _by_order("max", "{1}", "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
     "count_distinct": _count_distinct,
     "sum_distinct": _sum_distinct,
-    "avg_distinct": _values("list_avg({0})", distinct=True),
+    "avg_distinct": _avg_distinct,
     "median": _percentile,
     "percentile": _percentile,
     "percentile_approx": _percentile_approx,

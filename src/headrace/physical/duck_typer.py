@@ -6,22 +6,25 @@ Good enough to plan, explain and test; a run on Spark asks Spark (`runtime/typer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 from sqlglot import parse_one
 
+from headrace.errors import PlanError, SqlError
 from headrace.logical.plan import Aggregate, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.physical.duck import duck_sql
+from headrace.physical.aggregates import result_type
+from headrace.physical.duck import translate
+from headrace.physical.duck_cast import duck_type, spark_name
+from headrace.physical.spark_types import wider
 
 
 class DuckTyper:
     """Types of a graph's relations."""
 
     def __init__(self, graph: Graph, user: dict[str, UserAggregate]) -> None:
-        self.graph, self.user = graph, user
+        self.graph, self.user = graph, {name.lower(): a for name, a in user.items()}
         self.con = duckdb.connect()
         self._columns: dict[str, dict[str, str]] = {}
 
@@ -33,10 +36,11 @@ class DuckTyper:
     def _compute(self, name: str) -> dict[str, str]:
         relation = self.graph.relations[name]
         if name in self.graph.streams:
-            return {c: spark_type(duck_type(t)) for c, t in self.graph.streams[name].columns}
+            return {c: spark_name(duck_type(t)) for c, t in self.graph.streams[name].columns}
         if isinstance(relation, Raw):
             arms = [
-                self._types(b.stream, [e.sql(dialect="spark") for _, e in b.columns]) for b in relation.branches
+                self._types(b.stream, [e.sql(dialect="spark") for _, e in b.columns])
+                for b in relation.branches
             ]
             return dict(zip(relation.columns, self._wider(arms), strict=True))
         if isinstance(relation, Merge):
@@ -52,14 +56,22 @@ class DuckTyper:
                 scope[f"k{i}"] = self.types(relation.input, [key.sql(dialect="spark")])[0]
             for i, call in enumerate(relation.calls):
                 arguments = self.types(relation.input, [a.sql(dialect="spark") for a in call.arguments])
-                scope[f"a{i}"] = result_type(call.function, arguments, self.user, call.parameters)
+                scope[f"a{i}"] = result_type(call, arguments, self.user)
         outputs = [e.sql(dialect="spark") for _, e in relation.outputs]
         return dict(zip(relation.columns, self._in(scope, outputs), strict=True))
 
     def _wider(self, arms: Sequence[Sequence[str]]) -> list[str]:
         """The types of a union of rows of these types."""
-        selects = [f"SELECT {', '.join(f'NULL::{duck_type(t)}' for t in arm)}" for arm in arms]
-        return [spark_type(str(t)) for t in self.con.sql(" UNION ALL ".join(selects)).types]
+        out = list(arms[0])
+        for arm in arms[1:]:
+            for i, (mine, theirs) in enumerate(zip(out, arm, strict=True)):
+                found = wider(mine, theirs)
+                if found is None:
+                    raise SqlError(
+                        f"column {i + 1} of UNION ALL is {mine} in one arm and {theirs} in another"
+                    )
+                out[i] = found
+        return out
 
     def types(self, relation: str, expressions: Sequence[str]) -> list[str]:
         return self._in(self.column_types(relation), expressions)
@@ -70,73 +82,27 @@ class DuckTyper:
     def _in(self, scope: Mapping[str, str], expressions: Sequence[str]) -> list[str]:
         if not expressions:
             return []
-        row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in scope.items())
-        listed = ", ".join(duck_sql(parse_one(e, dialect="spark")) for e in expressions)
-        return [spark_type(str(t)) for t in self.con.sql(f"SELECT {listed} FROM (SELECT {row})").types]
+        return [self._type(scope, e) for e in expressions]
+
+    def _type(self, scope: Mapping[str, str], expression: str) -> str:
+        node = parse_one(expression, dialect="spark")
+        try:
+            return translate(node, scope).type
+        except PlanError:  # a function that only Spark runs; DuckDB may know its type
+            row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in scope.items())
+            (found,) = self.con.sql(f"SELECT {node.sql(dialect='duckdb')} FROM (SELECT {row})").types
+            return spark_name(str(found))
 
     def result_schema(self, relation: str) -> bytes:
         types = self.column_types(relation)
         row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in types.items())
         schema = self.con.sql(f"SELECT {row}").to_arrow_table().schema
-        utc = [pa.field(f.name, pa.timestamp("us", "UTC") if pa.types.is_timestamp(f.type) else f.type) for f in schema]
-        return pa.schema(utc).serialize().to_pybytes()
+        utc = [
+            pa.field(f.name, pa.timestamp("us", "UTC") if pa.types.is_timestamp(f.type) else f.type)
+            for f in schema
+        ]
+        return bytes(pa.schema(utc).serialize().to_pybytes())
 
     def late_schema(self, stream: str) -> bytes:
         schema = pa.ipc.read_schema(pa.py_buffer(self.result_schema(stream)))
-        return schema.append(pa.field("_reason", pa.string())).serialize().to_pybytes()
-
-
-def result_type(
-    function: str, arguments: Sequence[str], user: Mapping[str, UserAggregate], parameters: Sequence[Any]
-) -> str:
-    """Spark's type of an aggregate's result."""
-    if function in user:
-        return spark_type(user[function].returns)
-    if function.startswith("count") or function == "approx_count_distinct":
-        return "bigint"
-    kind = arguments[0]
-    if function.startswith("percentile") and parameters and isinstance(parameters[0], str):
-        return f"array<{'double' if function == 'percentile' else kind}>"
-    if function.startswith(("var", "stddev", "median")) or function == "percentile":
-        return "double"
-    if function.startswith(("sum", "avg")):
-        if kind.startswith("decimal"):
-            p, s = (int(x) for x in kind[8:-1].split(","))
-            return f"decimal({min(38, p + 10)},{s})" if function.startswith("sum") else f"decimal({min(38, p + 4)},{s + 4})"
-        if function.startswith("avg") or kind in ("double", "float"):
-            return "double"
-        return "bigint"
-    return kind
-
-
-_TYPES = {
-    "string": "VARCHAR",
-    "timestamp": "TIMESTAMPTZ",
-    "timestamp_ntz": "TIMESTAMP",
-    "int": "INTEGER",
-    "integer": "INTEGER",
-    "long": "BIGINT",
-    "short": "SMALLINT",
-    "byte": "TINYINT",
-    "float": "FLOAT",
-    "binary": "BLOB",
-}
-
-
-def duck_type(spark: str) -> str:
-    if spark.lower().startswith("array<"):
-        return f"{duck_type(spark[6:-1])}[]"
-    return _TYPES.get(spark.lower(), spark.upper())
-
-
-def spark_type(duck: str) -> str:
-    if duck.endswith("[]"):
-        return f"array<{spark_type(duck[:-2])}>"
-    back = {v: k for k, v in reversed(_TYPES.items())} | {
-        "TIMESTAMP WITH TIME ZONE": "timestamp",
-        "INTEGER": "int",
-        "BIGINT": "bigint",
-        "HUGEINT": "decimal(38,0)",
-        '"NULL"': "int",
-    }
-    return back.get(duck.upper(), duck.lower())
+        return bytes(schema.append(pa.field("_reason", pa.string())).serialize().to_pybytes())

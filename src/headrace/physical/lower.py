@@ -14,10 +14,12 @@ its share of a node that others use (`retired`), so a query set can change on a 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import duckdb
 from sqlglot import exp
 
 from headrace.errors import PlanError
@@ -37,9 +39,11 @@ from headrace.kernels.spec import (
 from headrace.kernels.sql import pane_sql
 from headrace.logical.plan import Aggregate, Branch, Derive, Graph, Merge, Output, Raw
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.optimizer.share_panes import PaneGroup, share_panes
+from headrace.partitioning.common_keys import common_keys, key_outputs
 from headrace.physical.aggregates import Decomposed, decompose, fill
-from headrace.physical.duck import duck_sql, spark_sql
-from headrace.physical.duck_typer import duck_type
+from headrace.physical.duck import Typed, spark_sql, translate
+from headrace.physical.duck_cast import cast, duck_type
 from headrace.progress import Slack
 from headrace.windows import WindowSpec, shared_pane
 
@@ -74,28 +78,6 @@ class Frame:
         return self._known[key]
 
 
-@dataclass
-class _Group:
-    """A node in the making: aggregations over raw input that share their panes."""
-
-    signature: tuple[object, ...]
-    generation: int
-    members: list[Aggregate] = field(default_factory=list)
-
-    @property
-    def specs(self) -> list[WindowSpec]:
-        return [m.window for m in self.members if m.window is not None]
-
-    def accepts(self, window: WindowSpec, generation: int) -> bool:
-        if self.generation != generation:
-            return False
-        mine = self.specs
-        if any(s.range is None for s in [*mine, window]):
-            return window in mine
-        width, _ = shared_pane([*mine, window])
-        return width >= min(s.pane for s in [*mine, window])
-
-
 @dataclass(frozen=True)
 class _Part:
     """A relation as it exists in the slots of one level; `partition` are the columns that decide the slot."""
@@ -115,7 +97,7 @@ def lower(
     time_zone: str = "UTC",
 ) -> tuple[Program, Frame]:
     """The program for a graph, and the frame its source stage reads."""
-    return _Lowering(graph, typer, dict(user or {}), dict(generations or {}), retired, pids).run(time_zone)
+    return _Lowering(graph, typer, {n.lower(): a for n, a in (user or {}).items()}, dict(generations or {}), retired, pids).run(time_zone)
 
 
 class _Lowering:
@@ -136,6 +118,7 @@ class _Lowering:
         self.levels: dict[int, list[Step]] = {}
         self.live = [n for n in graph.relations if n in graph.live()]
         self.views: dict[str, str] = {}
+        self.con = duckdb.connect()
         self.used = _used_by(graph, set(graph.queries) - retired)
 
     def run(self, time_zone: str) -> tuple[Program, Frame]:
@@ -163,27 +146,21 @@ class _Lowering:
         return self._program(time_zone), self.frame
 
     # -- nodes over streams ----------------------------------------------------------------------------------------
-    def _groups(self) -> list[_Group]:
-        groups: list[_Group] = []
+    def _groups(self) -> list[PaneGroup]:
+        over_streams = []
         for name in self.live:
             relation = self.graph.relations[name]
-            if not isinstance(relation, Aggregate) or relation.window is None:
-                continue
-            source = self.graph.relations[relation.input]
-            if not isinstance(source, Raw):
-                continue
-            signature = tuple(
-                (b.stream, spark_sql(b.where) if b.where is not None else None, *self._keys(relation, source, b))
-                for b in source.branches
-            )
-            generation = self._generation(name)
-            for group in groups:
-                if group.signature == signature and group.accepts(relation.window, generation):
-                    group.members.append(relation)
-                    break
-            else:
-                groups.append(_Group(signature, generation, [relation]))
-        return groups
+            if isinstance(relation, Aggregate) and isinstance(self.graph.relations[relation.input], Raw):
+                over_streams.append(relation)
+        return share_panes(over_streams, self._signature, lambda a: self._generation(a.name))
+
+    def _signature(self, relation: Aggregate) -> tuple[object, ...]:
+        source = self.graph.relations[relation.input]
+        assert isinstance(source, Raw)
+        return tuple(
+            (b.stream, spark_sql(b.where) if b.where is not None else None, *self._keys(relation, source, b))
+            for b in source.branches
+        )
 
     def _generation(self, name: str) -> int:
         return self.generations.get(name.split("$")[0], 0)
@@ -191,12 +168,12 @@ class _Lowering:
     def _keys(self, relation: Aggregate, source: Raw, branch: Branch) -> list[str]:
         return [self._branch_sql(source, branch, key) for key in relation.keys]
 
-    def _branch_sql(self, source: Raw, branch: Branch, expression: exp.Expression) -> str:
+    def _branch_sql(self, source: Raw, branch: Branch, expression: exp.Expr) -> str:
         """An expression over a raw relation's columns, as Spark SQL over one branch's stream."""
         inner = dict(branch.columns)
         types = self.typer.column_types(source.name) if len(source.branches) > 1 else {}
 
-        def visit(child: exp.Expression) -> exp.Expression:
+        def visit(child: exp.Expr) -> exp.Expr:
             if isinstance(child, exp.Column) and child.name in inner:
                 e = inner[child.name].copy()
                 if child.name in types:
@@ -206,7 +183,7 @@ class _Lowering:
 
         return spark_sql(expression.copy().transform(visit))
 
-    def _source_node(self, group: _Group) -> tuple[Node, dict[str, list[Decomposed]]]:
+    def _source_node(self, group: PaneGroup) -> tuple[Node, dict[str, list[Decomposed]]]:
         first = group.members[0]
         source = self.graph.relations[first.input]
         assert isinstance(source, Raw)
@@ -245,7 +222,7 @@ class _Lowering:
         outlets = [m for m in group.members if m.name in self.used]
         node = self._node(
             label=f"{source.name} by {', '.join(k.sql(dialect='spark') for k in first.keys) or 'all'}",
-            identity=(group.signature, tuple(map(tuple, subs)), self._expressions(feeds)),
+            identity=(group.signature, [self._spelled(f) for f in feeds]),
             level=0,
             streams=self.graph.streams_of(source.name),
             keys=len(first.keys),
@@ -257,9 +234,10 @@ class _Lowering:
         )
         return node, decomposed
 
-    def _expressions(self, feeds: list[Feed]) -> object:
-        """The Spark text behind each frame column a node reads, so that its name says what it stores."""
-        return tuple(tuple(self.frame.columns[f.stream]) for f in feeds)
+    def _spelled(self, feed: Feed) -> list[str]:
+        """A feed's partials with the Spark text of each column they read: what the node stores, in words."""
+        texts = dict(self.frame.columns[feed.stream])
+        return [re.sub(r"\bc\d+\b", lambda m: texts[m[0]], sub) for sub in feed.subs]
 
     def _node(
         self,
@@ -282,35 +260,9 @@ class _Lowering:
         return node
 
     def _partition(self, members: Sequence[Aggregate]) -> tuple[int, ...]:
-        """The keys shared with aggregations downstream; all keys if there are none (document 000 §3.3, by columns)."""
-        chosen = list(range(len(members[0].keys)))
-        for member in members:
-            for consumer_keys in self._consumers(member.name, dict(_key_outputs(member))):
-                common = [k for k in chosen if k in consumer_keys]
-                if common:
-                    chosen = common
-        return tuple(chosen)
-
-    def _consumers(self, name: str, carried: Mapping[str, int]) -> list[set[int]]:
-        """For each aggregation that reads `name`, the key numbers it groups by; `carried` maps columns to them."""
-        found: list[set[int]] = []
-        for other in self.live:
-            relation = self.graph.relations[other]
-            if isinstance(relation, Derive) and relation.input == name:
-                inner = {
-                    n: carried[e.name] for n, e in relation.outputs if isinstance(e, exp.Column) and e.name in carried
-                }
-                found += self._consumers(other, inner)
-            elif isinstance(relation, Merge) and name in relation.inputs:
-                found += self._consumers(other, carried)
-            elif isinstance(relation, Aggregate) and relation.input == name:
-                keys = {
-                    i: carried[k.name] for i, k in enumerate(relation.keys) if isinstance(k, exp.Column) and k.name in carried
-                }
-                found.append(set(keys.values()))
-                inner = {n: keys[i] for n, i in _key_outputs(relation) if i in keys}
-                found += self._consumers(other, inner)
-        return found
+        """The keys shared with readers that are no younger: a later query must not move state that exists."""
+        born = self._generation(members[0].name)
+        return common_keys(self.graph, members, [n for n in self.live if self._generation(n) <= born])
 
     # -- windowed relations ----------------------------------------------------------------------------------------
     def _close(self, relation: Aggregate, node: Node, decomposed: list[Decomposed]) -> None:
@@ -328,8 +280,11 @@ class _Lowering:
         inner = [f"k{i}" for i in range(node.keys)]
         inner += [f"{d.final} AS a{i}" for i, d in enumerate(decomposed)]
         source = f"(SELECT {', '.join([*inner, '_ws', '_we'])}, {_times(relation.unit)} FROM {view})"
-        sql = self._select(source, relation.outputs, relation.having)
-        by_key = {i: n for n, i in _key_outputs(relation)}
+        scope = self._window_types(relation.unit) | {f"a{i}": d.type for i, d in enumerate(decomposed)}
+        keys = self.typer.types(relation.input, [spark_sql(k) for k in relation.keys])
+        scope |= {f"k{i}": type_ for i, type_ in enumerate(keys)}
+        sql = self._select(relation, source, relation.having, scope)
+        by_key = {i: n for n, i in key_outputs(relation)}
         partition = tuple(by_key[k] for k in node.partition) if all(k in by_key for k in node.partition) else None
         self._relation(relation.name, sql, view, node.level, partition)
 
@@ -339,9 +294,33 @@ class _Lowering:
         self._steps(level).append(Compute(view, sql, source))
         self.parts.setdefault(name, []).append(_Part(view, level, partition))
 
-    def _select(self, source: str, outputs: Sequence[Output], where: exp.Expression | None) -> str:
-        columns = ", ".join([*(f'{duck_sql(e)} AS "{n}"' for n, e in outputs), "_ws", "_we"])
-        return f"SELECT {columns} FROM {source}" + (f" WHERE {duck_sql(where)}" if where is not None else "")
+    def _select(
+        self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str]
+    ) -> str:
+        declared = self.typer.column_types(relation.name)
+        columns = []
+        for name, expression in relation.outputs:
+            value = self._duck(relation.name, expression, scope)
+            columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
+        sql = f"SELECT {', '.join([*columns, '_ws', '_we'])} FROM {source}"
+        return sql + (f" WHERE {self._duck(relation.name, where, scope).sql}" if where is not None else "")
+
+    def _window_types(self, unit: str) -> dict[str, str]:
+        time = "timestamp" if unit == "us" else "bigint"
+        return {"window_start": time, "window_end": time}
+
+    def _duck(self, query: str, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
+        """An expression on results, sure to be one DuckDB takes: a mistake shows when the query is registered."""
+        try:
+            value = translate(expression, scope)
+            row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in {**scope, "_ws": "bigint"}.items())
+            self.con.sql(f"SELECT {value.sql} FROM (SELECT {row})")
+        except PlanError as e:
+            raise PlanError(f"query {query.split('$')[0]}: {e}") from e
+        except duckdb.Error as e:
+            reason = str(e).splitlines()[0]
+            raise PlanError(f"query {query.split('$')[0]}: {spark_sql(expression)} cannot be computed on results: {reason}") from e
+        return value
 
     def _derive(self, relation: Derive) -> None:
         for part in self.parts.get(relation.input, []):
@@ -349,7 +328,8 @@ class _Lowering:
             partition = None
             if part.partition is not None and all(c in carried for c in part.partition):
                 partition = tuple(carried[c] for c in part.partition)
-            sql = self._select(part.view, relation.outputs, relation.where)
+            scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
+            sql = self._select(relation, part.view, relation.where, scope)
             self._relation(relation.name, sql, part.view, part.level, partition)
 
     def _arm(self, union: str, arm: str, part: _Part) -> _Part:
@@ -383,7 +363,8 @@ class _Lowering:
             partition = tuple(columns[c] for c in parts[0].partition)
         else:
             partition = self._partition([relation])
-        keys = [duck_sql(k) for k in relation.keys]
+        scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
+        keys = [self._duck(relation.name, k, scope).sql for k in relation.keys]
         grid = shared_pane([relation.window]) if relation.window is not None else (0, 0)
         node = self._node(
             label=f"{relation.input} by {', '.join(keys) or 'all'}",
@@ -432,11 +413,12 @@ class _Lowering:
         subs: list[list[str]] = [[]]
         merges: list[str] = []
         finals = []
+        scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
         for call in relation.calls:
-            types = tuple(self.typer.types(relation.input, [spark_sql(a) for a in call.arguments]))
-            d = decompose(call, types, self.user)
-            arguments = [f"({duck_sql(a)})" for a in call.arguments]
-            where = duck_sql(call.where) if call.where is not None else None
+            values = [self._duck(relation.name, a, scope) for a in call.arguments]
+            d = decompose(call, tuple(v.type for v in values), self.user)
+            arguments = [f"({v.sql})" for v in values]
+            where = self._duck(relation.name, call.where, scope).sql if call.where is not None else None
             columns = [
                 _slot_of(subs, merges, [_fill_arguments(p.sub, arguments, "_we", where)], p.merge) for p in d.partials
             ]
@@ -515,15 +497,6 @@ def _slot_of(subs: list[list[str]], merges: list[str], filled: list[str], merge:
         column.append(sub)
     merges.append(merge.replace("{p}", f"p{len(merges)}"))
     return len(merges) - 1
-
-
-def _key_outputs(relation: Aggregate) -> list[tuple[str, int]]:
-    """(output, key number) for outputs that are a key as it is."""
-    return [
-        (n, int(e.name[1:]))
-        for n, e in relation.outputs
-        if isinstance(e, exp.Column) and e.name[:1] == "k" and e.name[1:].isdigit()
-    ]
 
 
 def _leaves(graph: Graph, name: str) -> list[str]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.logger import PySparkLogger
 
 from headrace import errors
 from headrace.errors import HeadraceError, InternalError, SourceError
 
 _OURS = re.compile(r"headrace\.errors\.(\w+): (.*?)(?:\n\s*\n|\nSQLSTATE|\n\tat |\Z)", re.DOTALL)
+_USER = re.compile(r"executing the UDF: RuntimeError: (aggregate [^\n]*)")
 _SOURCE = (
     "FAILED_READ_FILE",
     "CANNOT_READ_FILE",
@@ -16,6 +21,20 @@ _SOURCE = (
     "UNABLE_TO_INFER_SCHEMA",
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
 )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within it, PySpark does not write an exception with its Java stack to standard error before it raises it."""
+    loggers = [PySparkLogger.getLogger(n) for n in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 def explained(error: BaseException, batch: int | None) -> HeadraceError:
@@ -27,6 +46,8 @@ def explained(error: BaseException, batch: int | None) -> HeadraceError:
     if found := _OURS.search(text):
         kind = getattr(errors, found[1], InternalError)
         return kind(f"{where}{found[2].strip()}")  # type: ignore[no-any-return]
+    if found := _USER.search(text):
+        return errors.SqlError(f"{where}{found[1].strip()}\nNothing of this batch was committed; mend it and start again")
     if any(mark in text for mark in _SOURCE):
         return SourceError(
             f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. Mend or remove the file and start "

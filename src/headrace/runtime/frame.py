@@ -11,10 +11,11 @@ fold (`spark_partition_id() * 0`): the array travels as data, the generated sour
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import lru_cache, reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from sqlglot import exp, parse_one
 
 from headrace.kernels.source import Layout
 from headrace.kernels.spec import Batch, Program
@@ -89,8 +90,16 @@ def _moving(value: int) -> str:
     return f"array({value}L)[spark_partition_id() * 0]"
 
 
+@lru_cache(maxsize=4096)
 def _prefixed(expression: str, stream: Stream, prefix: str) -> str:
-    """Columns of a stream's expression under the names they have in the united frame."""
-    for name, _ in sorted(stream.columns, key=lambda c: -len(c[0])):
-        expression = expression.replace(f"`{name}`", f"`\x00{name}`")
-    return expression.replace("\x00", prefix)
+    """Columns of a stream's expression under the names they have in the united frame; names of fields stay."""
+    columns = {c for c, _ in stream.columns}
+
+    def visit(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Column):
+            first = node.parts[0]
+            if first.name in columns:
+                first.replace(exp.to_identifier(prefix + first.name, quoted=True))
+        return node
+
+    return parse_one(expression, dialect="spark").transform(visit).sql(dialect="spark", identify=True)

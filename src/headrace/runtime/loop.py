@@ -17,18 +17,18 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.errors import OptionError
+from headrace.errors import CheckpointError, OptionError
 from headrace.kernels import codec
 from headrace.kernels.commit import batch_after, first_manifest, flush_bound, manifest_of, open_windows
 from headrace.kernels.spec import Batch, Program
 from headrace.logical.plan import Graph
 from headrace.physical.lower import Frame
 from headrace.report.model import BatchReport, QueryReport, StreamReport
-from headrace.runtime.faults import explained
+from headrace.runtime.faults import explained, quiet
 from headrace.runtime.frame import layout_of, projection, united
 from headrace.runtime.plan_file import PlanFile
 from headrace.runtime.results import Results, schema_of
-from headrace.runtime.sinks import Delivery
+from headrace.runtime.sinks import Delivery, told
 from headrace.runtime.tasks import slot_task, source_task
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, collect_garbage
 
@@ -64,16 +64,19 @@ class Run:
         self._error: BaseException | None = None
         self._query: Any = None
         self._ended = False
+        self._stopping = self._interrupted = False
+        self._in_batch = threading.Lock()
         self._ending = threading.Lock()
 
     # -- life ------------------------------------------------------------------------------------------------------
     def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any]) -> None:
         writer = united(self.graph, frames).writeStream.foreachBatch(self._foreach)
-        writer = writer.option("checkpointLocation", f"{self.store.uri.rstrip('/')}/spark").queryName("headrace")
+        writer = writer.option("checkpointLocation", f"{self.store.uri.rstrip('/')}/spark")
         if trigger:
             writer = writer.trigger(**trigger)
         try:
-            self._query = writer.start()
+            with quiet():
+                self._query = writer.start()
         except Exception as e:
             raise explained(e, None) from e
 
@@ -82,28 +85,26 @@ class Run:
         from pyspark.errors import StreamingQueryException
 
         try:
-            if timeout is None:
-                self._query.awaitTermination()
-            elif not self._query.awaitTermination(timeout):
-                return False
+            with quiet():
+                if timeout is None:
+                    self._query.awaitTermination()
+                elif not self._query.awaitTermination(timeout):
+                    return False
         except StreamingQueryException as e:
-            self._end(flush=False)
-            raise explained(self._error or e, self.manifest.batch_id + 1) from (self._error or e)
+            if not self._interrupted:
+                self._end(flush=False)
+                raise explained(self._error or e, self.manifest.version + 1) from (self._error or e)
         self._end(flush=self._flush)
         return True
 
     def stop(self) -> None:
         """Stop after the batch under way."""
         if self._query is not None and not self._ended:
-            while self._query.isActive and self._query.status["isTriggerActive"] and self._query.status["isDataAvailable"]:
-                if self._query.awaitTermination(0.05):
-                    break
-                if not self._busy:
-                    break
+            with self._in_batch:
+                self._stopping = True
             self._query.stop()
-        self._end(flush=self._flush)
-
-    _busy = False
+        failed = self._query is not None and self._query.exception() is not None and not self._interrupted
+        self._end(flush=self._flush and not failed)
 
     @property
     def active(self) -> bool:
@@ -122,19 +123,31 @@ class Run:
 
     # -- one batch -------------------------------------------------------------------------------------------------
     def _foreach(self, frame: DataFrame, batch_id: int) -> None:
-        if batch_id <= self.manifest.batch_id:
-            return  # committed before a crash; Spark is only catching up with its own log
-        self._busy = True
-        try:
-            batch = batch_after(self.manifest, self.program, self.store, self.slots, self._born)
-            rows = frame.selectExpr(*projection(self.graph, self.frame, self.program, batch))
-            sent = rows.mapInArrow(source_task(self.program, batch, self.layout), codec.EXCHANGE)
-            self._finish(sent, batch, batch_id)
-        except BaseException as e:
-            self._error = e
-            raise
-        finally:
-            self._busy = False
+        with self._in_batch:
+            if batch_id <= self.manifest.batch_id:
+                return  # committed before a crash; Spark is only catching up with its own log
+            if self._stopping:
+                self._interrupted = True
+                raise InterruptedError("the run was stopped before this batch")
+            try:
+                self._no_gap(batch_id)
+                batch = batch_after(self.manifest, self.program, self.store, self.slots, self._born)
+                rows = frame.selectExpr(*projection(self.graph, self.frame, self.program, batch))
+                sent = rows.mapInArrow(source_task(self.program, batch, self.layout), codec.EXCHANGE)
+                self._finish(sent, batch, batch_id)
+            except BaseException as e:
+                self._error = e
+                raise
+
+    def _no_gap(self, batch_id: int) -> None:
+        last = self.manifest.batch_id
+        if batch_id > last + 1:
+            raise CheckpointError(
+                f"checkpoint {self.store.uri}: Spark's log says that batch {batch_id - 1} is done, but the last batch "
+                f"committed here is {last}; going on would lose the rows between. Restore the manifests, or delete the "
+                f"files after {last} in {self.store.uri}/spark/commits and in spark/offsets those after {last + 1}, and "
+                "start again"
+            )
 
     def _run_flush(self) -> None:
         bound = flush_bound(self.program, self.manifest.streams)
@@ -143,7 +156,7 @@ class Run:
         batch = batch_after(self.manifest, self.program, self.store, self.slots, self._born, flush=True)
         note = {
             "streams": {s: {"max_seen": None} for s in self.graph.streams},
-            "low_watermark": {s: bound for s in self.graph.streams},
+            "low_watermark": dict.fromkeys(self.graph.streams, bound),
         }
         rows = [r for s in range(self.slots) for r in codec.message(s, codec.PROGRESS, note).to_pylist()]
         sent = self.spark.createDataFrame([(r["slot"], r["node"], r["payload"]) for r in rows], codec.EXCHANGE)
@@ -173,7 +186,8 @@ class Run:
         if manifest.version % COLLECT_EVERY == 0:
             collect_garbage(self.store, self.log, GRACE)
         if self._on_batch is not None:
-            self._on_batch(report)
+            with told("on_batch", manifest.version):
+                self._on_batch(report)
 
     def _report(self, manifest: Manifest, metas: list[dict[str, Any]], started: float, ran: float) -> BatchReport:
         streams = {}

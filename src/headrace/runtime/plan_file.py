@@ -2,7 +2,8 @@
 
 A checkpoint outlives the text it was started with. Queries may be added (they answer from the first window that begins after
 they were added, so that every answer they give is complete) and removed. What would make committed results wrong or unreadable
-is refused, and the message says what differs: another stream, another set altogether, another text under the same name.
+is refused, and the message says what differs: another stream, another set altogether, another text under the same name, another
+time zone. A plan whose run never committed anything binds nobody.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
+from sqlglot.dialects.spark import Spark
 
 from headrace.errors import CheckpointError
-from headrace.kernels.spec import Program
+from headrace.kernels.spec import Node, Program
 from headrace.logical.plan import Graph
 from headrace.state import Manifest, Store
 
@@ -30,7 +32,8 @@ class PlanFile:
     born: dict[str, int | None] = field(default_factory=dict)  # node -> its windows start after this tick
     hash: str = ""
     graph: dict[str, Any] = field(default_factory=dict)  # the drawing, for reports
-    schemas: dict[str, str] = field(default_factory=dict)
+    time_zone: str = "UTC"
+    schemas: dict[str, str] = field(default_factory=dict)  # of every query there ever was: its results stay readable
     late_schemas: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -63,23 +66,42 @@ def load(store: Store) -> PlanFile | None:
 
 
 def described(graph: Graph) -> dict[str, dict[str, Any]]:
-    """What must stay the same of each stream."""
+    """Each stream; all but the source must stay the same."""
     return {
-        s.name: {"columns": [list(c) for c in s.columns], "on": s.on, "unit": s.unit} for s in graph.streams.values()
+        s.name: {
+            "columns": [list(c) for c in s.columns],
+            "on": s.on,
+            "unit": s.unit,
+            "source": [s.format, [list(o) for o in s.options]],
+        }
+        for s in graph.streams.values()
     }
 
 
-def reconcile(store: Store, old: PlanFile | None, graph: Graph) -> PlanFile:
+def unbound(store: Store, old: PlanFile, graph: Graph) -> None:
+    """Take over a checkpoint where nothing was committed; Spark's log goes too if it is of other sources."""
+    if list(described(graph).items()) != list(old.streams.items()):
+        for path in store.list("spark"):
+            store.delete(path)
+
+
+def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) -> PlanFile:
     """The plan file for a graph on a checkpoint that may hold an earlier one; refuses what cannot be continued."""
     where = f"checkpoint {store.uri}"
     probe = hash_probe()
     streams = described(graph)
     if old is None:
-        queries = {n: {"text": t, "generation": 0, "retired": False} for n, t in graph.queries.items()}
-        return PlanFile(streams, queries, hash=probe)
+        fresh = {n: {"text": t, "generation": 0, "retired": False} for n, t in graph.queries.items()}
+        return PlanFile(streams, fresh, hash=probe, time_zone=time_zone)
     live = {n for n, q in old.queries.items() if not q["retired"]}
-    if streams != old.streams:
-        raise CheckpointError(f"{where} belongs to other streams: {_difference(old.streams, streams)}")
+    if different := _difference(old.streams, streams):
+        raise CheckpointError(f"{where} belongs to other streams: {different}. Use a new checkpoint")
+    streams = {name: streams[name] for name in old.streams}  # Spark's log knows sources by their place
+    if time_zone != old.time_zone:
+        raise CheckpointError(
+            f"{where} was written with the session time zone {old.time_zone}, this session has {time_zone}; a window half of each "
+            f"would be wrong. Set spark.sql.session.timeZone to {old.time_zone}, or use a new checkpoint"
+        )
     if live and graph.queries and not live & set(graph.queries):
         raise CheckpointError(
             f"{where} belongs to another query set: it has {', '.join(sorted(live))}, this one has "
@@ -90,7 +112,7 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph) -> PlanFile:
             f"{where} was written with another DuckDB, whose hash function differs from {duckdb.__version__}'s; its state "
             "cannot be continued. Use the version it was written with, or a new checkpoint"
         )
-    queries = {n: dict(q) for n, q in old.queries.items()}
+    queries: dict[str, dict[str, Any]] = {n: dict(q) for n, q in old.queries.items()}
     newest = max((q["generation"] for q in queries.values()), default=0)
     for name, text in graph.queries.items():
         known = queries.get(name)
@@ -100,28 +122,41 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph) -> PlanFile:
             raise CheckpointError(
                 f"{where}: query {name} was removed from this checkpoint before; add it under another name"
             )
-        elif _words(known["text"]) != _words(text):
+        elif _tokens(known["text"]) != _tokens(text):
             raise CheckpointError(
                 f"{where}: query {name} has changed.\n  before: {_words(known['text'])}\n  now:    {_words(text)}\n"
                 "Its committed results answer the old text: give the new one another name, or use a new checkpoint"
             )
     for name in live - set(graph.queries):
         queries[name]["retired"] = True
-    return PlanFile(streams, queries, dict(old.born), probe)
+    return PlanFile(streams, queries, dict(old.born), probe, time_zone=time_zone, schemas=dict(old.schemas))
 
 
-def settle(plan: PlanFile, program: Program, manifest: Manifest | None) -> None:
+def settle(store: Store, plan: PlanFile, program: Program, manifest: Manifest | None) -> None:
     """Write the program's nodes and schemas into the plan: new nodes are born now."""
     born: dict[str, int | None] = {}
     for node in program.nodes:
         if node.name in plan.born:
             born[node.name] = plan.born[node.name]
         else:
-            seen = [manifest.streams[s].max_seen for s in node.streams] if manifest is not None else []
-            born[node.name] = max((s for s in seen if s is not None), default=None)
+            states = [manifest.streams[s] for s in node.streams] if manifest is not None else []
+            known = [t for s in states for t in (s.max_seen, s.low_watermark) if t is not None]
+            born[node.name] = max(known, default=None)
+            _can_begin(store, node, born[node.name])
     plan.born = born
     plan.schemas |= {q: base64.b64encode(s).decode() for q, s in program.schemas.items()}
     plan.late_schemas = {s: base64.b64encode(b).decode() for s, b in program.late_schemas.items()}
+
+
+def _can_begin(store: Store, node: Node, born: int | None) -> None:
+    """A landmark that has begun cannot be joined later: every one of its windows would lack the rows before."""
+    for spec in node.specs:
+        if born is not None and spec.kind == "landmark" and spec.origin <= born:
+            raise CheckpointError(
+                f"checkpoint {store.uri}: a new query over {node.label} has a landmark window (RANGE ALL) that begins before "
+                "what was already read, so it would never be complete. Give it an ORIGIN after the rows read so far or a "
+                "RESET, or use a new checkpoint"
+            )
 
 
 def hash_probe() -> str:
@@ -133,12 +168,20 @@ def hash_probe() -> str:
 def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
     parts = [f"stream {n} is gone" for n in old if n not in new]
     parts += [f"stream {n} is new" for n in new if n not in old]
-    for name in set(old) & set(new):
-        for key in ("columns", "on", "unit"):
-            if old[name][key] != new[name][key]:
-                parts.append(f"{key} of {name} was {old[name][key]} and is {new[name][key]}")
-    return "; ".join(parts) + ". Use a new checkpoint" if parts else "the order of the streams has changed"
+    for name in [n for n in old if n in new]:
+        before, now = (dict(map(tuple, s[name]["columns"])) for s in (old, new))
+        parts += [f"column {name}.{c} is gone" for c in before if c not in now]
+        parts += [f"column {name}.{c} is new" for c in now if c not in before]
+        parts += [f"column {name}.{c} was {t} and is {now[c]}" for c, t in before.items() if now.get(c, t) != t]
+        if old[name]["on"] != new[name]["on"]:
+            parts.append(f"{name} was PROGRESSING ON {old[name]['on']} and is on {new[name]['on']}")
+    return "; ".join(parts)
 
 
 def _words(text: str) -> str:
     return " ".join(text.split())
+
+
+def _tokens(text: str) -> list[tuple[object, str]]:
+    """What counts of a text: not its spaces, not its comments."""
+    return [(t.token_type, t.text) for t in Spark().tokenize(text)]

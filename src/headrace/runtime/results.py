@@ -38,10 +38,12 @@ class Results:
     def spark(self) -> DataFrame:
         from pyspark.sql.pandas.types import from_arrow_schema
 
+        from headrace.runtime.spark import literal
+
         assert self.session is not None
         spark = self.session()
         schema = from_arrow_schema(self.schema)
-        root = self.store.uri.rstrip("/")
+        root = literal(self.store.uri.rstrip("/"))
         paths = [f"{root}/{f.path}" for f in self.files()]
         return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
 

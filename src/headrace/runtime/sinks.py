@@ -2,29 +2,33 @@
 
 A sink is handed what a manifest names, after it was published, with the version as batch id. What was delivered is remembered per
 sink in the checkpoint, and a restart delivers what a crash left undelivered: at least once, and with the batch id a sink can make
-that exactly once. Directory sinks do: their file names follow from query, batch id and part.
+that exactly once. Directory sinks do: their file names follow from query and batch id. A sink that is new to a checkpoint gets
+what is committed from then on; a directory gets everything.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
-from headrace.errors import OptionError
+from headrace.errors import HeadraceError, OptionError, SinkError
+from headrace.report.export import encoder
 from headrace.state import Manifest, ManifestLog, Store
 
 
 class Sink(Protocol):
-    name: str
+    """What is given committed results. What was delivered to it is remembered under its name."""
+
+    @property
+    def name(self) -> str: ...
 
     def write(self, query: str, batch_id: int, table: pa.Table) -> None: ...
 
@@ -61,7 +65,7 @@ class Console:
 
 @dataclass
 class Directory:
-    """CSV, JSON lines or Parquet files, one per query and batch."""
+    """CSV, JSON lines or Parquet files, one per query and batch, written as `headrace results` writes them."""
 
     path: str
     format: str
@@ -79,14 +83,13 @@ class Directory:
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / f"{batch_id:012d}.{self.format}"
         temporary = folder / f".{target.name}.{uuid.uuid4().hex}"
-        if self.format == "parquet":
-            pq.write_table(table, temporary)
-        elif self.format == "csv":
-            pc.write_csv(table, temporary)
-        else:
-            with temporary.open("w") as out:
-                for row in table.to_pylist():
-                    out.write(json.dumps(row, default=str) + "\n")
+        with temporary.open("wb") as out:
+            if self.format == "parquet":
+                pq.write_table(table, out)
+            else:
+                encode = encoder(self.format)
+                for batch in table.to_batches():
+                    out.write(encode(batch))
         temporary.replace(target)
 
 
@@ -125,34 +128,58 @@ class Delivery:
     """Hands committed versions to sinks and remembers how far each has come."""
 
     def __init__(self, store: Store, log: ManifestLog, sinks: list[Sink]) -> None:
-        self.store, self.log, self.sinks = store, log, sinks
+        self.store, self.log = store, log
+        seen: dict[str, int] = {}
+        self.sinks: list[tuple[str, Sink]] = []
+        for sink in sinks:  # the second sink of a name has a memory of its own
+            seen[sink.name] = seen.get(sink.name, 0) + 1
+            self.sinks.append((sink.name if seen[sink.name] == 1 else f"{sink.name}#{seen[sink.name]}", sink))
 
     def catch_up(self) -> None:
-        """Deliver what a stop or crash left undelivered."""
+        """Deliver what a stop or crash left undelivered; a new sink is remembered from here on."""
         latest = self.log.latest()
-        for sink in self.sinks:
-            done = self._delivered(sink)
+        for name, sink in self.sinks:
+            done = self._delivered(name)
             if done is None:
                 done = 0 if isinstance(sink, Directory) or latest is None else latest.version
+                self._remember(name, done)
             for manifest in self.log.since(done):
-                self._deliver(sink, manifest)
+                self._deliver(name, sink, manifest)
 
     def deliver(self, manifest: Manifest) -> None:
-        for sink in self.sinks:
-            self._deliver(sink, manifest)
+        for name, sink in self.sinks:
+            self._deliver(name, sink, manifest)
 
-    def _deliver(self, sink: Sink, manifest: Manifest) -> None:
+    def _deliver(self, name: str, sink: Sink, manifest: Manifest) -> None:
         for query, files in manifest.results.items():
             tables = []
             for file in files:
                 with self.store.open_input(file.path) as source:
                     tables.append(pq.read_table(source))
-            sink.write(query, manifest.version, pa.concat_tables(tables))
-        self.store.write(self._path(sink), str(manifest.version).encode())
+            with told(f"sink {name}", manifest.version):
+                sink.write(query, manifest.version, pa.concat_tables(tables))
+        self._remember(name, manifest.version)
 
-    def _delivered(self, sink: Sink) -> int | None:
-        path = self._path(sink)
+    def _remember(self, name: str, version: int) -> None:
+        self.store.write(self._path(name), str(version).encode())
+
+    def _delivered(self, name: str) -> int | None:
+        path = self._path(name)
         return int(self.store.read(path)) if self.store.exists(path) else None
 
-    def _path(self, sink: Sink) -> str:
-        return f"sinks/{uuid.uuid5(uuid.NAMESPACE_URL, sink.name).hex}"
+    def _path(self, name: str) -> str:
+        return f"sinks/{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
+
+
+@contextmanager
+def told(who: str, batch_id: int) -> Iterator[None]:
+    """Within it, what the user's function raises becomes an error that says whose it is and that nothing is lost."""
+    try:
+        yield
+    except HeadraceError:
+        raise
+    except Exception as error:
+        raise SinkError(
+            f"batch {batch_id}: {who} failed: {type(error).__name__}: {error}\nThe batch is committed. Mend the cause and "
+            "start again: sinks are given what they have missed"
+        ) from error

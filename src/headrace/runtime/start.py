@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import SourceError
+from headrace.errors import CheckpointError, SourceError
 from headrace.logical.plan import Graph, Stream
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.explain import drawing
 from headrace.physical.lower import lower
 from headrace.report.model import BatchReport
 from headrace.runtime import plan_file
-from headrace.runtime.faults import explained
+from headrace.runtime.faults import explained, quiet
 from headrace.runtime.loop import Run
 from headrace.runtime.sinks import Delivery, make_sink
+from headrace.runtime.spark import literal
 from headrace.runtime.typer import SparkTyper
 from headrace.sql import parse_query
 from headrace.sql.bind import Binder
-from headrace.state import CheckpointLock, ManifestLog, Store
+from headrace.state import CheckpointLock, Manifest, ManifestLog, Store
 
 _NEED_PATH = {"parquet", "csv", "json", "orc", "text", "avro", "delta", "binaryfile", "xml"}
 
@@ -43,16 +45,21 @@ def start(
     lock = CheckpointLock(store)
     lock.acquire()
     try:
+        zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
         old = plan_file.load(store)
-        plan = plan_file.reconcile(store, old, graph)
-        graph = _with_retired(graph, plan, user)
         log = ManifestLog(store)
         latest = log.latest()
-        zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-        program, frame = lower(graph, SparkTyper(spark, graph, user), user, plan.generations, plan.retired, time_zone=zone)
-        plan_file.settle(plan, program, latest if old is not None else None)
+        if old is not None and latest is None:
+            plan_file.unbound(store, old, graph)
+            old = None
+        _has_offsets(store, latest)
+        plan = plan_file.reconcile(store, old, graph, zone)
+        graph = _as_planned(graph, plan, user)
+        typer = SparkTyper(spark, graph, user)
+        program, frame = lower(graph, typer, user, plan.generations, plan.retired, time_zone=zone)
+        plan_file.settle(store, plan, program, latest)
         plan.graph = drawing(graph, program)
-        opened = {name: frames.get(name) or open_source(spark, s, bases.get(name)) for name, s in graph.streams.items()}
+        opened = {n: frames[n] if n in frames else open_source(spark, s, bases.get(n)) for n, s in graph.streams.items()}
         if slots is None:
             slots = latest.slots if latest is not None else max(1, spark.sparkContext.defaultParallelism)
         plan.save(store)
@@ -66,6 +73,15 @@ def start(
         raise
 
 
+def _has_offsets(store: Store, latest: Manifest | None) -> None:
+    """Spark must know the last batch we know; otherwise it would begin again, and we would skip what it reads."""
+    if latest is not None and latest.batch_id >= 0 and not store.exists(f"spark/offsets/{latest.batch_id}"):
+        raise CheckpointError(
+            f"checkpoint {store.uri}: {store.uri}/spark/offsets has no batch {latest.batch_id}, the last one committed; without "
+            "Spark's log nobody knows how far the sources were read. Restore the folder spark, or use a new checkpoint"
+        )
+
+
 def open_source(spark: SparkSession, stream: Stream, base: Path | None) -> DataFrame:
     """The streaming DataFrame a CREATE STREAM describes."""
     options = dict(stream.options)
@@ -74,26 +90,32 @@ def open_source(spark: SparkSession, stream: Stream, base: Path | None) -> DataF
     if stream.format.lower() in _NEED_PATH:
         if path is None:
             raise SourceError(f"stream {stream.name}: a {stream.format} source needs OPTIONS (path '…')")
-        if "://" not in path:
-            resolved = (base or Path.cwd()) / path
-            if not any(c in path for c in "*?[{") and not resolved.exists():
+        if "://" not in path and not path.startswith("file:"):
+            folder = os.path.abspath(base or Path.cwd())
+            resolved = os.path.normpath(os.path.join(folder, path))
+            if os.path.exists(resolved):
+                resolved = literal(resolved)
+            elif any(c in path for c in "*?[{"):
+                resolved = os.path.join(literal(folder), path)
+            else:
                 raise SourceError(f"stream {stream.name}: there is nothing at {resolved}")
-            options = {k: v for k, v in options.items() if k.lower() != "path"} | {"path": str(resolved)}
+            options = {k: v for k, v in options.items() if k.lower() != "path"} | {"path": resolved}
     schema = ", ".join(f"`{c}` {t}" for c, t in stream.columns)
     try:
-        return spark.readStream.format(stream.format).schema(schema).options(**options).load()
+        with quiet():
+            return spark.readStream.format(stream.format).schema(schema).options(**options).load()
     except Exception as e:
         error = explained(e, None)
         raise SourceError(f"stream {stream.name}: {error}") from e
 
 
-def _with_retired(graph: Graph, plan: plan_file.PlanFile, user: dict[str, UserAggregate]) -> Graph:
-    """The graph in the order of registration, with removed queries that still share state."""
-    if not plan.retired and list(plan.queries) == list(graph.queries):
+def _as_planned(graph: Graph, plan: plan_file.PlanFile, user: dict[str, UserAggregate]) -> Graph:
+    """The graph in the order of the plan, with removed queries that still share state."""
+    if not plan.retired and list(plan.queries) == list(graph.queries) and list(plan.streams) == list(graph.streams):
         return graph
     binder = Binder(user)
-    for stream in graph.streams.values():
-        binder.add_stream(stream)
+    for name in plan.streams:
+        binder.add_stream(graph.streams[name])
     for name, query in plan.queries.items():
         binder.create_query(parse_query(name, query["text"]))
     return binder.graph()

@@ -6,6 +6,7 @@ typed NULLs, so nothing is read and a mistake shows when the query is registered
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -18,7 +19,10 @@ from headrace.errors import SqlError
 from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.duck import spark_sql
+from headrace.physical.duck_cast import spark_name
+from headrace.runtime.faults import quiet
 
+_BUCKET = re.compile(r"\b_bucket\(", re.IGNORECASE)
 _SPARK = {
     "count_distinct": "count(DISTINCT {})",
     "sum_distinct": "sum(DISTINCT {})",
@@ -102,7 +106,7 @@ class SparkTyper:
 
     def _call(self, call: Call) -> str:
         if call.function in self.user:
-            return f"max(CAST(NULL AS {self.user[call.function].returns}))"
+            return f"max(CAST(NULL AS {spark_name(self.user[call.function].returns)}))"
         arguments = [spark_sql(a) for a in call.arguments]
         arguments += [str(p) if isinstance(p, str) else _number(p) for p in call.parameters]
         text = ", ".join(arguments) or "*"
@@ -110,9 +114,10 @@ class SparkTyper:
 
     def _analyse(self, name: str, sql: str) -> StructType:
         try:
-            return self.spark.sql(sql).schema
+            with quiet():
+                return self.spark.sql(sql).schema
         except (AnalysisException, ParseException) as e:
-            text = str(e).split("; line")[0].split("\n")[0]
+            text = str(e).strip().split("; line")[0].split("\n")[0]
             raise SqlError(f"{'stream' if name in self.graph.streams else 'query'} {name.split('$')[0]}: {text}") from e
 
 
@@ -122,7 +127,7 @@ def _number(value: float) -> str:
 
 def _spoken(sql: str) -> str:
     """GSQL's bucket number is Headrace's own; to Spark it is a number."""
-    return sql.replace("_bucket(", "bigint(")
+    return _BUCKET.sub("bigint(", sql)
 
 
 def _row(columns: Mapping[str, str]) -> str:

@@ -1,12 +1,13 @@
 """Text to statements.
 
-sqlglot's Spark tokenizer and parser do the work; what Headrace adds is done on the token list, so that every position
-still points into the user's text:
+sqlglot's Spark tokenizer and parser do the work; what Headrace adds is done on the token list, so that
+every position still points into the user's text:
 
 * `CREATE STREAM` and `CREATE QUERY` headers are read here, clause by clause;
-* a bracket window `[RANGE … SLIDE …]` is taken out of the token list and left as a mark on the table it follows (or,
-  after an aggregate as in the thesis' examples, on the table of the same SELECT);
-* `GROUP BY time/60 AS tb` loses its alias here and gets it back as an `exp.Alias` (GSQL, document 000 §3.1);
+* a bracket window `[RANGE … SLIDE …]` is taken out of the token list and left as a mark on the table it
+  follows (or, after an aggregate as in the thesis' examples, on the table of the same SELECT);
+* `GROUP BY time/60 AS tb` loses its alias here and gets it back as an `exp.Alias` (GSQL, document 000
+  §3.1);
 * `window` is an ordinary function name, not the WINDOW clause.
 """
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
 from headrace.sql.source import error, suggest
@@ -90,7 +91,7 @@ class _Cursor:
 def parse_script(script: str) -> list[Statement]:
     """The statements of a script, in order."""
     try:
-        tokens = list(Spark().tokenize(script))
+        tokens = _tokens(script)
     except TokenError as e:
         raise SqlError(f"the text cannot be read: {e}") from e
     statements: list[Statement] = []
@@ -121,13 +122,47 @@ def parse_script(script: str) -> list[Statement]:
 def parse_query(name: str, text: str) -> CreateQuery:
     """One query from its SELECT text."""
     try:
-        tokens = list(Spark().tokenize(text))
+        tokens = _tokens(text)
     except TokenError as e:
         raise SqlError(f"query {name}: the text cannot be read: {e}") from e
     parts = _split(tokens)
     if len(parts) != 1:
         raise SqlError(f"query {name}: expected one SELECT, found {len(parts)} statements")
     return CreateQuery(name, _body(text, parts[0]), text.strip().rstrip(";"), text)
+
+
+def _tokens(script: str) -> list[Token]:
+    """Spark's tokens, with 0xFF a number and '' inside a text a quote."""
+    out: list[Token] = []
+    for token in Spark().tokenize(script):
+        text = token.text
+        if token.token_type is TokenType.HEX_STRING and script[token.start] == "0":
+            out.append(_retyped(token, TokenType.NUMBER, str(int(text, 16))))
+        elif (
+            token.token_type is TokenType.STRING
+            and out
+            and out[-1].token_type is TokenType.STRING
+            and out[-1].end + 1 == token.start
+            and script[token.start] == script[out[-1].end]
+        ):
+            last = out.pop()
+            out.append(
+                Token(
+                    TokenType.STRING,
+                    f"{last.text}{script[token.start]}{text}",
+                    last.line,
+                    last.col,
+                    last.start,
+                    token.end,
+                )
+            )
+        else:
+            out.append(token)
+    return out
+
+
+def _retyped(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
 
 
 def _split(tokens: list[Token]) -> list[list[Token]]:
@@ -154,7 +189,9 @@ def _stream(cursor: _Cursor) -> CreateStream:
     elif not cursor.accept("ORDERED"):
         where = cursor.peek() or cursor.tokens[-1]
         raise cursor.fail(
-            f"expected how the progress of {name} is known: SLACK <duration> (how late a row may be) or ORDERED", where
+            f"expected how the progress of {name} is known: SLACK <duration> (how late a row may be), "
+            "or ORDERED",
+            where,
         )
     if cursor.accept("HORIZON"):
         horizon = cursor.until(clause_words, "a duration, like 1 DAY")
@@ -201,14 +238,11 @@ def _columns(cursor: _Cursor) -> tuple[ColumnDef, ...]:
             raise cursor.fail("expected ',' or ')' after a column", cursor.peek() or end)
 
 
-def _body(script: str, tokens: list[Token]) -> exp.Expression:
+def _body(script: str, tokens: list[Token]) -> exp.Expr:
     """A query's SELECT as a sqlglot expression, windows and GSQL aliases in place."""
     tokens, windows = _take_windows(script, tokens)
     tokens = _take_group_aliases(tokens)
-    tokens = [
-        Token(TokenType.VAR, t.text, t.line, t.col, t.start, t.end, t.comments) if t.token_type is TokenType.WINDOW else t
-        for t in tokens
-    ]
+    tokens = [_retyped(t, TokenType.VAR, t.text) if t.token_type is TokenType.WINDOW else t for t in tokens]
     try:
         body = Spark().parser().parse(tokens, script)[0]
     except ParseError as e:
@@ -219,9 +253,21 @@ def _body(script: str, tokens: list[Token]) -> exp.Expression:
         raise error(script, tokens[0].start, tokens[-1].end, "a query is a SELECT or a UNION ALL of SELECTs")
     for table in body.find_all(exp.Table, exp.Subquery):
         _unmark(table, windows)
+    body = body.transform(_kept)
     for group in body.find_all(exp.Group):
         group.set("expressions", [_realias(e) for e in group.expressions])
     return body
+
+
+def _kept(node: exp.Expr) -> exp.Expr:
+    """Functions that sqlglot would spell differently to Spark, and lose something of, stay as written."""
+    if isinstance(node, exp.ToChar):
+        return exp.Anonymous(
+            this="to_char", expressions=[node.this, *filter(None, [node.args.get("format")])]
+        )
+    if isinstance(node, exp.UnixDate):
+        return exp.Anonymous(this="unix_date", expressions=[node.this])
+    return node
 
 
 def _offset(
@@ -229,7 +275,9 @@ def _offset(
 ) -> tuple[int | None, int | None]:
     if line is None or col is None:
         return None, None
-    start = sum(len(part) for part in script.splitlines(keepends=True)[: line - 1]) + col - len(highlight or " ")
+    start = (
+        sum(len(part) for part in script.splitlines(keepends=True)[: line - 1]) + col - len(highlight or " ")
+    )
     return max(0, start), max(0, start) + len(highlight or " ") - 1
 
 
@@ -246,7 +294,9 @@ def _take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[B
             and following is not None
             and following.text.upper() in _WINDOW_WORDS
         ):
-            close = next((k for k in range(i, len(tokens)) if tokens[k].token_type is TokenType.R_BRACKET), None)
+            close = next(
+                (k for k in range(i, len(tokens)) if tokens[k].token_type is TokenType.R_BRACKET), None
+            )
             if close is None:
                 raise error(script, token.start, token.end, "this window is not closed: expected ]")
             windows.append(_window(script, tokens[i + 1 : close]))
@@ -260,7 +310,11 @@ def _take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[B
                         out.append(_marked(tokens[i], mark))
                         i += 1
                     else:
-                        out.append(_marked(Token(TokenType.VAR, "", token.line, token.col, token.start, token.end), mark))
+                        out.append(
+                            _marked(
+                                Token(TokenType.VAR, "", token.line, token.col, token.start, token.end), mark
+                            )
+                        )
                 else:
                     out[-1] = _marked(out[-1], mark)
             else:
@@ -277,7 +331,7 @@ def _take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[B
 
 
 def _after_from(out: list[Token]) -> bool:
-    """Whether the last clause word of the same depth is FROM or JOIN, so that a bracket belongs to a table."""
+    """Whether the last clause word of the same depth is FROM or JOIN: then a bracket belongs to a table."""
     depth = 0
     for token in reversed(out):
         depth += (token.token_type is TokenType.R_PAREN) - (token.token_type is TokenType.L_PAREN)
@@ -292,11 +346,17 @@ def _after_from(out: list[Token]) -> bool:
 
 def _marked(token: Token, mark: int) -> Token:
     return Token(
-        TokenType.IDENTIFIER, f"{token.text}{_MARK}{mark}", token.line, token.col, token.start, token.end, token.comments
+        TokenType.IDENTIFIER,
+        f"{token.text}{_MARK}{mark}",
+        token.line,
+        token.col,
+        token.start,
+        token.end,
+        token.comments,
     )
 
 
-def _unmark(table: exp.Expression, windows: list[BracketWindow]) -> None:
+def _unmark(table: exp.Expr, windows: list[BracketWindow]) -> None:
     for identifier in [table.this, table.args.get("alias") and table.args["alias"].this]:
         if isinstance(identifier, exp.Identifier) and _MARK in identifier.name:
             name, mark = identifier.name.split(_MARK)
@@ -340,9 +400,7 @@ def _window(script: str, tokens: list[Token]) -> BracketWindow:
             )
     if "RANGE" not in seen:
         raise cursor.fail("a window needs a RANGE (or RANGE ALL)", tokens[0])
-    return BracketWindow(
-        range_, slide, origin, align, reset, attribute, tokens[0].start, tokens[-1].end
-    )
+    return BracketWindow(range_, slide, origin, align, reset, attribute, tokens[0].start, tokens[-1].end)
 
 
 def _take_group_aliases(tokens: list[Token]) -> list[Token]:
@@ -369,7 +427,7 @@ def _take_group_aliases(tokens: list[Token]) -> list[Token]:
     return out
 
 
-def _realias(expression: exp.Expression) -> exp.Expression:
+def _realias(expression: exp.Expr) -> exp.Expr:
     for node in expression.walk():
         for comment in node.comments or []:
             if comment.startswith(_MARK):

@@ -1,7 +1,7 @@
 """Pointing into the user's text.
 
-Every error about SQL shows the line it is in with the offending words underlined and, for a name nobody knows, the
-nearest name that exists.
+Every error about SQL shows the line it is in with the offending words underlined and, for a name nobody
+knows, the nearest name that exists.
 """
 
 from __future__ import annotations

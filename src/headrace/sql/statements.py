@@ -1,8 +1,8 @@
 """The two statements of Headrace, as data: what a text says, before anything is known about the world.
 
-`CREATE STREAM` names a source, its columns and how its progress is known; `CREATE QUERY` names a continuous query.
-The body of a query is a sqlglot expression in Spark's dialect. A bracket window is kept in the body as
-`table.args["stream_window"]`, and a GSQL alias in `GROUP BY` as an `exp.Alias` there (DESIGN §4.4).
+`CREATE STREAM` names a source, its columns and how its progress is known; `CREATE QUERY` names a continuous
+query. The body of a query is a sqlglot expression in Spark's dialect. A bracket window is kept in the body
+as `table.args["stream_window"]`, and a GSQL alias in `GROUP BY` as an `exp.Alias` there (DESIGN §4.4).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CreateStream:
 @dataclass(frozen=True)
 class CreateQuery:
     name: str
-    body: exp.Expression = field(hash=False)
+    body: exp.Expr = field(hash=False)
     text: str = ""
     script: str = ""  # the text positions in `body` point into
 

@@ -1,9 +1,11 @@
 """The three spellings of a window, all to one `WindowSpec` (DESIGN §4.4).
 
-* bracket: `FROM tcp [RANGE 10 MINUTES SLIDE 1 MINUTE ORIGIN … ALIGN END]`, `RANGE ALL` for landmark windows;
-* Spark: `GROUP BY window(ts, '10 minutes', '1 minute', '15 seconds')`, with `window.start` and `window.end`;
-* GSQL: `GROUP BY time/60 AS tb` (document 000 §3.1): tumbling windows whose number is a column of the result. On a
-  timestamp the number is in seconds, as `time` is in Gigascope.
+* bracket: `FROM tcp [RANGE 10 MINUTES SLIDE 1 MINUTE ORIGIN … ALIGN END]`, `RANGE ALL` for landmark
+  windows;
+* Spark: `GROUP BY window(ts, '10 minutes', '1 minute', '15 seconds')`, with `window.start` and
+  `window.end`;
+* GSQL: `GROUP BY time/60 AS tb` (document 000 §3.1): tumbling windows whose number is a column of the
+  result. On a timestamp the number is in seconds, as `time` is in Gigascope.
 """
 
 from __future__ import annotations
@@ -28,20 +30,24 @@ class GroupWindow:
 
     spec: WindowSpec
     attribute: str
-    node: exp.Expression
+    node: exp.Expr
     name: str | None
     function: bool  # Spark's window(); else GSQL
     divisor: int = 0  # ticks per GSQL bucket
 
-    def part(self, node: exp.Expression) -> exp.Expression | None:
-        """What `node` means if it speaks of the window: a window column, a struct of both, or the bucket number."""
+    def part(self, node: exp.Expr) -> exp.Expr | None:
+        """What `node` means if it speaks of the window: a window column, a struct of both, or the bucket
+        number.
+        """
         if not self.function:
             by_name = self.name and isinstance(node, exp.Column) and node.name.lower() == self.name.lower()
             if by_name or node == self.node:
                 return exp.Anonymous(this="_bucket", expressions=[exp.Literal.number(self.divisor)])
             return None
         name = (self.name or "window").lower()
-        whole = node == self.node or (isinstance(node, exp.Column) and not node.table and node.name.lower() == name)
+        whole = node == self.node or (
+            isinstance(node, exp.Column) and not node.table and node.name.lower() == name
+        )
         if whole:
             return exp.Anonymous(
                 this="named_struct",
@@ -82,7 +88,7 @@ def bracket_window(clause: BracketWindow, unit: str, fail: Fail) -> WindowSpec:
 
 
 def group_window(
-    node: exp.Expression, name: str | None, unit: str, time: str | None, fail: Fail
+    node: exp.Expr, name: str | None, unit: str, time: str | None, fail: Fail
 ) -> GroupWindow | None:
     """The window a GROUP BY expression stands for, or None if it is an ordinary expression."""
     if isinstance(node, exp.Anonymous) and node.name.lower() == "window":

@@ -1,0 +1,224 @@
+"""`python -m benchmarks`: data, tune, run, compare, report; `full` does them all, no command a quick part."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from benchmarks import compare as tables
+from benchmarks import datasets, flink_env, kept
+from benchmarks.measure import Options, measure
+from benchmarks.report import page
+from benchmarks.tune import tune as tune_all
+from benchmarks.tune import tuned
+from benchmarks.workloads import CONTENDERS, FLINK, MAIN, WORKLOADS
+
+PAGE = Path("docs/benchmarks.md")
+_rows = click.option(
+    "--rows", default=datasets.ROWS, show_default=True, help="Rows of two hours of the stream."
+)
+_label = click.option("--label", help="Name of this set of runs.  [default: the number of rows]")
+_workloads = click.option(
+    "--workload",
+    "-w",
+    "workloads",
+    multiple=True,
+    type=click.Choice(list(WORKLOADS)),
+    help="Only this; repeatable.",
+)
+_contenders = click.option(
+    "--contender",
+    "-c",
+    "contenders",
+    multiple=True,
+    type=click.Choice(CONTENDERS),
+    help="Only this; repeatable.",
+)
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Headrace and its rivals on the same files.
+
+    Without a command: the five workloads on the first 2 M rows, three times (half an hour).
+    """
+    if context.invoked_subcommand is None:
+        options = Options(files=4, warmup=1)
+        folder = _folder("quick", options.rows)
+        _run([w.name for w in MAIN], CONTENDERS, options, 3, folder)
+        tables.show(_summary(folder), Console())
+
+
+@main.command()
+@_rows
+@_workloads
+@click.option(
+    "--flink/--no-flink", default=True, show_default=True, help="CSV files and the environment for Flink."
+)
+def data(rows: int, workloads: Sequence[str], flink: bool) -> None:
+    """Generate the streams (kept in out/bench/data) and install Flink beside them."""
+    chosen = [WORKLOADS[w] for w in workloads or WORKLOADS]
+    if flink:
+        _flink()
+    with_csv = {w.dataset for w in chosen if flink and FLINK in w.contenders}
+    for name in dict.fromkeys(w.dataset for w in chosen):
+        for line in datasets.make([name], rows, csv=name in with_csv):
+            click.echo(line)
+
+
+@main.command()
+@_rows
+@_workloads
+@_contenders
+@_label
+@click.option("--files", type=int, help="Only the first so many files of each stream.")
+@click.option("--files-per-batch", default=2, show_default=True)
+@click.option("--warmup", default=2, show_default=True, help="Batches at the start that are reported apart.")
+@click.option(
+    "--repeat",
+    default=3,
+    show_default=True,
+    help="Runs of each; a run that is there already is not repeated.",
+)
+@click.option("--fresh", is_flag=True, help="Repeat those too.")
+@click.option("--keep", is_flag=True, help="Keep results and checkpoints in out/bench/work.")
+def run(
+    rows: int,
+    workloads: Sequence[str],
+    contenders: Sequence[str],
+    label: str | None,
+    repeat: int,
+    fresh: bool,
+    **options: Any,
+) -> None:
+    """Run every contender on every workload; one JSON file a run, in out/bench/results/LABEL."""
+    folder = _folder(label, rows)
+    _run(
+        workloads or list(WORKLOADS),
+        contenders or CONTENDERS,
+        Options(rows=rows, **options),
+        repeat,
+        folder,
+        fresh,
+    )
+
+
+@main.command()
+@_rows
+@_workloads
+@_contenders
+@click.option("--files", default=4, show_default=True, help="First files of each stream to try settings on.")
+def tune(rows: int, workloads: Sequence[str], contenders: Sequence[str], files: int) -> None:
+    """Find the rivals' fastest settings for each workload; `run` uses them."""
+    _flink()
+    chosen = [w for w in MAIN if not workloads or w.name in workloads]
+    tune_all(chosen, contenders or CONTENDERS, Options(rows=rows, files=files, warmup=1), click.echo)
+
+
+@main.command()
+@_rows
+@_label
+@click.option(
+    "--committed", is_flag=True, help="Show benchmarks/results/summary.json instead of the runs kept here."
+)
+@click.option("--strict", is_flag=True, help="Fail if a target is missed or results differ.")
+def compare(rows: int, label: str | None, committed: bool, strict: bool) -> None:
+    """Print the ratios against the targets."""
+    summary = json.loads(kept.COMMITTED.read_text()) if committed else _summary(_folder(label, rows))
+    if not tables.show(summary, Console()) and strict:
+        sys.exit(1)
+
+
+@main.command()
+@_rows
+@_label
+@click.option("--command", help="How it was run, for the page.  [default: python -m benchmarks full]")
+def report(rows: int, label: str | None, command: str | None) -> None:
+    """Write the summary of the runs kept here to benchmarks/results, and docs/benchmarks.md from it."""
+    summary = _summary(_folder(label, rows), command or "python -m benchmarks full")
+    if not summary["workloads"]:
+        raise click.ClickException(
+            f"no runs in {_folder(label, rows)}; `python -m benchmarks run` makes them"
+        )
+    kept.COMMITTED.parent.mkdir(exist_ok=True)
+    kept.COMMITTED.write_text(json.dumps(summary, indent=1) + "\n")
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(summary))
+    click.echo(f"{kept.COMMITTED}\n{PAGE}")
+
+
+@main.command()
+@_rows
+@click.option("--repeat", default=3, show_default=True)
+@click.pass_context
+def full(context: click.Context, rows: int, repeat: int) -> None:
+    """Everything: data, tune, run, compare, report. Hours; begins again where it was interrupted."""
+    context.invoke(data, rows=rows, workloads=(), flink=True)
+    if not tuned(datasets.OUT, rows):
+        context.invoke(tune, rows=rows, workloads=(), contenders=(), files=4)
+    folder = _folder(None, rows)
+    _run(list(WORKLOADS), CONTENDERS, Options(rows=rows), repeat, folder)
+    context.invoke(report, rows=rows, label=None, command=None)
+    tables.show(_summary(folder), Console())
+
+
+def _run(
+    workloads: Sequence[str],
+    contenders: Sequence[str],
+    options: Options,
+    repeat: int,
+    folder: Path,
+    fresh: bool = False,
+) -> None:
+    """All runs, one after the other; repeats are the outer loop, so that a slow hour hits everybody."""
+    if FLINK in contenders and not _flink():
+        contenders = [c for c in contenders if c != FLINK]
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = tuned(options.out, options.rows)
+    for n in range(1, repeat + 1):
+        for name in workloads:
+            workload = WORKLOADS[name]
+            for contender in [c for c in workload.contenders if c in contenders]:
+                path = kept.path_of(folder, name, contender, n)
+                if path.exists() and not fresh and "error" not in json.loads(path.read_text()):
+                    continue
+                record = measure(workload, contender, replace(options, settings=settings.get(name, {})))
+                path.write_text(json.dumps(record, indent=1) + "\n")
+                click.echo(_line(record, n, repeat))
+
+
+def _line(record: dict[str, Any], n: int, repeat: int) -> str:
+    what = f"{n}/{repeat} {record['workload']:18} {record['contender']:14}"
+    if "error" in record:
+        return f"{what} FAILED: {record['error']}"
+    steady = f", {record['steady']:.2f} s per million rows in steady state" if record["steady"] else ""
+    return f"{what} {record['seconds']:7.1f} s{steady}, {record['memory_mb']['total']} MB"
+
+
+def _flink() -> bool:
+    try:
+        flink_env.ensure()
+    except flink_env.FlinkMissing as missing:
+        click.echo(str(missing), err=True)
+        return False
+    return True
+
+
+def _folder(label: str | None, rows: int) -> Path:
+    return datasets.OUT / "results" / (label or str(rows))
+
+
+def _summary(folder: Path, command: str = "") -> dict[str, Any]:
+    return kept.summary(kept.read(folder), command)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m benchmarks")

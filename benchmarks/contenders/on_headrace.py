@@ -1,0 +1,51 @@
+"""Headrace, through its public interface, with the settings a user gets."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import headrace as hr
+from benchmarks.contenders.batches import Batches
+from headrace.report.model import BatchReport
+
+
+def run(spec: dict[str, Any]) -> dict[str, Any]:
+    born = time.monotonic()
+    checkpoint = Path(spec["work"]) / "checkpoint"
+    session = hr.Session(
+        master=f"local[{spec['cores']}]", checkpoint=checkpoint, slots=spec["settings"].get("slots")
+    )
+    spark = session.spark
+    batches, reports = Batches(), list[BatchReport]()
+    spark.streams.addListener(batches)
+    source = spark.readStream.schema(spec["schema"]).option("maxFilesPerTrigger", spec["files_per_batch"])
+    session.stream("packets", source.parquet(spec["input"]), progress=hr.slack(spec["slack"], on="ts"))
+    session.sql(spec["text"])
+    started = time.monotonic()
+    running = session.start(available_now=True, flush=True, on_batch=reports.append)
+    running.wait()
+    ended = time.monotonic()
+    flush = reports[-1].seconds if reports and not reports[-1].rows else 0.0
+    root = str(checkpoint)
+    return {
+        "startup_seconds": started - born,
+        "seconds": ended - started - flush,
+        "flush_seconds": flush,
+        "batches": batches.of_ended(1),
+        "reports": [asdict(r) for r in reports],
+        "results": {
+            q: {"format": "parquet", "paths": [f"{root}/{f.path}" for f in running.results(q).files()]}
+            for q in spec["queries"]
+        },
+        "late": sum(r.late for r in reports),
+    }
+
+
+if __name__ == "__main__":
+    spec = json.loads(Path(sys.argv[1]).read_text())
+    Path(spec["answer"]).write_text(json.dumps(run(spec)))

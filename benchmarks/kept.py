@@ -1,0 +1,132 @@
+"""What is kept: a JSON file for every run, and a summary of medians made from them.
+
+Runs are kept in out/bench/results/LABEL (not committed); the summary, with machine, versions, date and
+command, is small and is committed under benchmarks/results, from where docs/benchmarks.md is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from benchmarks import flink_env
+from benchmarks.check import differences
+from benchmarks.workloads import CONTENDERS, DEFAULT_STORE, FLOOR, HEADRACE, ROCKSDB, WORKLOADS
+
+COMMITTED = Path(__file__).parent / "results" / "summary.json"
+_MEDIANS = (
+    "startup_seconds",
+    "seconds",
+    "flush_seconds",
+    "whole",
+    "whole_flushed",
+    "steady",
+    "warmup_seconds",
+    "batch_seconds",
+    "drift",
+)
+
+
+def path_of(folder: Path, workload: str, contender: str, repeat: int) -> Path:
+    return folder / f"{workload}.{contender}.{repeat}.json"
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    """The records of all runs, by workload, contender and repeat."""
+    return [
+        json.loads(path.read_text())
+        for w in WORKLOADS
+        for c in CONTENDERS
+        for path in sorted(folder.glob(f"{w}.{c}.*.json"))
+    ]
+
+
+def summary(records: Iterable[dict[str, Any]], command: str) -> dict[str, Any]:
+    """Medians by workload and contender, whether results agree, and where all this was."""
+    runs: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for record in records:
+        runs.setdefault(record["workload"], {}).setdefault(record["contender"], []).append(record)
+    dates = sorted(r["at"] for by in runs.values() for rs in by.values() for r in rs)
+    return {
+        "command": command,
+        "from": dates[0] if dates else None,
+        "to": dates[-1] if dates else None,
+        "machine": machine(),
+        "versions": versions(),
+        "workloads": {
+            w: {c: _medians(rs) | {"same_results": _agrees(c, rs, by)} for c, rs in by.items()}
+            for w, by in runs.items()
+        },
+    }
+
+
+def _medians(records: list[dict[str, Any]]) -> dict[str, Any]:
+    good = [r for r in records if "error" not in r]
+    if not good:
+        return {"runs": 0, "error": records[-1]["error"]}
+    line: dict[str, Any] = {"runs": len(good), "failed": len(records) - len(good)}
+    for key in ("rows", "files_per_batch", "settings"):
+        line[key] = good[-1][key]
+    for key in _MEDIANS:
+        values = [r[key] for r in good if r.get(key) is not None]
+        line[key] = round(statistics.median(values), 4) if values else None
+    measured = [r["steady"] or r["whole"] for r in good]
+    line["spread"] = round((max(measured) - min(measured)) / statistics.median(measured), 3)
+    line["load_before"] = max(r["load_before"] for r in good)
+    line["memory_mb"] = {k: max(r["memory_mb"][k] for r in good) for k in good[0]["memory_mb"]}
+    line["result_rows"] = sum(c["closed"]["rows"] for c in good[-1]["check"].values())
+    return line
+
+
+def _agrees(
+    contender: str, records: list[dict[str, Any]], by: dict[str, list[dict[str, Any]]]
+) -> list[str] | None:
+    """Differences from the truth (the floor's results, else Headrace's); None without anything to compare."""
+    truth = next((r for c in (FLOOR, HEADRACE) for r in by.get(c, []) if "error" not in r), None)
+    good = [r for r in records if "error" not in r]
+    if truth is None or not good or (len(good) == 1 and good[0] is truth):
+        return None
+    which = "closed" if contender in (ROCKSDB, DEFAULT_STORE) else "all"
+    found = [line for r in good for line in differences(truth["check"], r["check"], which)]
+    return list(dict.fromkeys(found))
+
+
+def machine() -> dict[str, Any]:
+    cpu = re.search(r"model name\s*:\s*(.+)", _text("/proc/cpuinfo"))
+    memory = re.search(r"MemTotal:\s*(\d+)", _text("/proc/meminfo"))
+    system = re.search(r'PRETTY_NAME="(.+)"', _text("/etc/os-release"))
+    return {
+        "cpu": cpu.group(1).strip() if cpu else platform.processor(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(int(memory.group(1)) / 1e6) if memory else None,
+        "system": system.group(1) if system else platform.platform(),
+    }
+
+
+def versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {"Python": platform.python_version()}
+    for name in ("headrace", "pyspark", "duckdb", "pyarrow"):
+        found[name] = metadata.version(name)
+    java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if os.environ.get("JAVA_HOME") else "java"
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        found["Java"] = match.group(1) if (match := re.search(r'"([^"]+)"', said)) else None
+    except OSError:
+        found["Java"] = None
+    found["Flink"] = flink_env.version()
+    return found
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""

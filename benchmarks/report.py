@@ -1,0 +1,147 @@
+"""The summary as docs/benchmarks.md: words from `page.md`, numbers from the summary, none by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import verdicts
+from benchmarks.compare import number
+from benchmarks.measure import HEAP
+from benchmarks.workloads import (
+    CONTENDERS,
+    DEFAULT_STORE,
+    FLINK,
+    FLOOR,
+    HEADRACE,
+    MAIN,
+    RIVALS,
+    ROCKSDB,
+    WORKLOADS,
+    Workload,
+)
+
+TEMPLATE = Path(__file__).parent / "page.md"
+_NAMES = {
+    HEADRACE: "Headrace",
+    ROCKSDB: "Spark, RocksDB",
+    DEFAULT_STORE: "Spark, default store",
+    FLINK: "Flink SQL",
+    FLOOR: "DuckDB (floor)",
+}
+_MARK = {True: "✓", False: "**✗**", None: ""}
+
+
+def page(summary: dict[str, Any]) -> str:
+    """The whole page."""
+    m, rows = summary["machine"], {line["rows"] for _, _, line in _lines(summary)}
+    problems = verdicts.wrong(summary)
+    return TEMPLATE.read_text().format_map(
+        {
+            "from": _date(summary["from"]),
+            "to": _date(summary["to"]),
+            "command": summary["command"],
+            "machine": f"{m['cpu']}, {m['cores']} cores, {m['memory_gb']} GB, {m['system']}",
+            "versions": ", ".join(
+                f"{name} {version}" for name, version in summary["versions"].items() if version
+            ),
+            "rows": ", ".join(f"{n:,}" for n in sorted(rows)) + " (by workload)",
+            "heap": HEAP,
+            "ratios": _ratios(summary),
+            "seconds": _seconds(summary),
+            "agreement": _agreement(problems),
+            "shapes": _shapes(summary),
+            "floors": _floors(summary),
+            "memory": _memory(summary),
+            "settings": _settings(summary),
+        }
+    )
+
+
+def _ratios(summary: dict[str, Any]) -> str:
+    cells: dict[str, list[str]] = {w.title: [] for w in MAIN}
+    for r in verdicts.ratios(summary):
+        measured = number(r.value, "x") if r.value is not None else "not measured"
+        cells[r.workload.title].append(f"{measured} (≥ {r.target:g}x) {_MARK[r.passed]}".strip())
+    return _table(["workload", *(_NAMES[r] for r in RIVALS)], ([title, *row] for title, row in cells.items()))
+
+
+def _seconds(summary: dict[str, Any]) -> str:
+    rows = (
+        [
+            workload.title,
+            _NAMES[contender],
+            number(line["steady"]),
+            number(line["whole_flushed"]),
+            number(line["warmup_seconds"] or None),
+            str(line["runs"]),
+            f"{100 * line['spread']:.0f} %",
+            f"{line['result_rows']:,}",
+        ]
+        for workload, contender, line in _lines(summary)
+    )
+    return _table(
+        ["workload", "contender", "steady", "whole", "warm-up, s", "runs", "spread", "result rows"], rows
+    )
+
+
+def _agreement(problems: list[str]) -> str:
+    if problems:
+        return "Differences and failures:\n\n" + "\n".join(f"- {problem}" for problem in problems)
+    return "Results equal the floor's in every run, in number and checksum, for all windows that both closed."
+
+
+def _shapes(summary: dict[str, Any]) -> str:
+    rows = (
+        [s.what, number(s.value, s.unit), f"{s.limit}{s.unit}", _MARK[s.passed]]
+        for s in verdicts.shapes(summary)
+    )
+    return _table(["what", "measured", "at most", ""], rows)
+
+
+def _floors(summary: dict[str, Any]) -> str:
+    rows = (
+        [WORKLOADS[name].title, number(whole, "x"), number(steady, "x")]
+        for name, (whole, steady) in verdicts.floors(summary).items()
+    )
+    return _table(["workload", "whole run", "steady state"], rows)
+
+
+def _memory(summary: dict[str, Any]) -> str:
+    rows = (
+        [
+            workload.title,
+            _NAMES[contender],
+            *(f"{line['memory_mb'][k]:,}" for k in ("java", "python", "total")),
+        ]
+        for workload, contender, line in _lines(summary)
+    )
+    return _table(["workload", "contender", "JVM", "Python", "together"], rows)
+
+
+def _settings(summary: dict[str, Any]) -> str:
+    rows = (
+        [workload.title, _NAMES[contender], ", ".join(f"{k} = {v}" for k, v in line["settings"].items())]
+        for workload, contender, line in _lines(summary)
+        if line["settings"]
+    )
+    return _table(["workload", "contender", "settings"], rows)
+
+
+def _lines(summary: dict[str, Any]) -> Iterator[tuple[Workload, str, dict[str, Any]]]:
+    """What was measured, in the order of the tables; what failed is among the differences."""
+    for workload in WORKLOADS.values():
+        for contender in CONTENDERS:
+            line = summary["workloads"].get(workload.name, {}).get(contender)
+            if line and line["runs"]:
+                yield workload, contender, line
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _date(at: str | None) -> str:
+    return at.replace("T", " ").rstrip("Z") if at else "–"

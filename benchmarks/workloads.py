@@ -1,0 +1,116 @@
+"""What is run: a stream, queries over it in each contender's SQL, and what Headrace has to reach.
+
+The queries are text, in `workloads/`: `NAME.sql` for Headrace, `NAME.spark.sql`, `NAME.flink.sql` and, for
+the floor, `NAME.duckdb.sql`. Each defines the same queries under the same names and columns; results are
+compared.
+
+Ratios are of seconds per million rows. Against Spark they are taken in steady state (`steady`: the median
+batch after the first ones), as both work in the same batches. Against Flink, which has no batches, and
+where a set of twenty queries runs as twenty Spark queries side by side, whole runs are compared (`whole`):
+from the start of the queries to their last result, and for Flink and Headrace with all windows closed at
+the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+FOLDER = Path(__file__).parent / "workloads"
+Basis = Literal["steady", "whole"]
+
+HEADRACE = "headrace"
+ROCKSDB = "spark-rocksdb"
+DEFAULT_STORE = "spark-default"
+FLINK = "flink"
+FLOOR = "duckdb"
+RIVALS = (ROCKSDB, DEFAULT_STORE, FLINK)
+CONTENDERS = (HEADRACE, *RIVALS, FLOOR)
+SUFFIX = {HEADRACE: "", ROCKSDB: ".spark", DEFAULT_STORE: ".spark", FLINK: ".flink", FLOOR: ".duckdb"}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Queries (`sql`) over a data set. `targets`: how many times faster than a rival Headrace is to be."""
+
+    name: str
+    title: str
+    dataset: str
+    sql: str
+    contenders: tuple[str, ...] = CONTENDERS
+    targets: Mapping[str, float] = field(default_factory=dict)
+    files_per_batch: int | None = None
+    warmup: int | None = None
+    spark_basis: Basis = "steady"
+
+    def text(self, contender: str) -> str:
+        return (FOLDER / f"{self.sql}{SUFFIX[contender]}.sql").read_text()
+
+    def basis(self, rival: str) -> Basis:
+        return "whole" if rival in (FLINK, FLOOR) else self.spark_basis
+
+
+def _targets(rocksdb: float, default: float, flink: float) -> dict[str, float]:
+    return {ROCKSDB: rocksdb, DEFAULT_STORE: default, FLINK: flink}
+
+
+_ALONE = (HEADRACE, FLOOR)  # and the floor, to check the results
+MAIN = (
+    Workload(
+        "tumbling_200k",
+        "tumbling 1 min, 200 k skewed groups, 3 aggregates",
+        "packets_200k",
+        "tumbling_1m",
+        targets=_targets(4, 1.4, 3),
+    ),
+    Workload(
+        "sliding_10_1_50k",
+        "sliding 10 min / 1 min, 50 k skewed groups",
+        "packets_50k",
+        "sliding_10m",
+        targets=_targets(12, 4, 4),
+    ),
+    Workload(
+        "sliding_60_1_50k",
+        "sliding 60 min / 1 min, 50 k skewed groups",
+        "packets_50k",
+        "sliding_60m",
+        targets=_targets(30, 20, 10),
+    ),
+    Workload(
+        "sliding_60_1_1k",
+        "sliding 60 min / 1 min, 1,000 groups",
+        "packets_1k",
+        "sliding_60m",
+        targets=_targets(10, 10, 3),
+    ),
+    Workload(
+        "twenty_queries",
+        "20 queries over one stream",
+        "packets_50k",
+        "twenty_queries",
+        targets=_targets(20, 12, 5),
+        spark_basis="whole",
+    ),
+)
+# Without rivals: that time per row depends on neither length of the stream nor RANGE/SLIDE; empty batches.
+SHAPES = (
+    Workload("tumbling_1k", "tumbling 1 min, 1,000 groups", "packets_1k", "tumbling_1m", _ALONE),
+    Workload("sliding_10_1_1k", "sliding 10 min / 1 min, 1,000 groups", "packets_1k", "sliding_10m", _ALONE),
+    Workload(
+        "long",
+        "sliding 10 min / 1 min, 50 k groups, 5 times longer",
+        "packets_50k_long",
+        "sliding_10m",
+        _ALONE,
+    ),
+    Workload(
+        "quiet", "empty batches, sliding 10 min / 1 min", "packets_quiet", "sliding_10m", _ALONE, {}, 1, 4
+    ),
+    Workload(
+        "quiet_twenty", "empty batches, 20 queries", "packets_quiet", "twenty_queries", _ALONE, {}, 1, 4
+    ),
+)
+WORKLOADS = {w.name: w for w in (*MAIN, *SHAPES)}

@@ -1,0 +1,8 @@
+-- The last hour, every minute, three aggregates per pair of addresses.
+-- In Flink SQL: window table functions, which share slices.
+
+CREATE TEMPORARY VIEW flows AS
+  SELECT window_start, window_end,
+         srcIP, destIP, COUNT(*) AS n, SUM(CAST(len AS BIGINT)) AS volume, MAX(len) AS longest
+  FROM TABLE(HOP(TABLE packets, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '60' MINUTES))
+  GROUP BY window_start, window_end, srcIP, destIP;

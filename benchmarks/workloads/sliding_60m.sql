@@ -1,0 +1,6 @@
+-- The last hour, every minute, three aggregates per pair of addresses.
+
+CREATE QUERY flows AS
+  SELECT srcIP, destIP, count(*) AS n, sum(len) AS volume, max(len) AS longest
+  FROM packets [RANGE 60 MINUTES SLIDE 1 MINUTE]
+  GROUP BY srcIP, destIP;

@@ -1,0 +1,8 @@
+-- One-minute windows, three aggregates per pair of addresses.
+-- In Flink SQL: window table functions, which share slices.
+
+CREATE TEMPORARY VIEW flows AS
+  SELECT window_start, window_end,
+         srcIP, destIP, COUNT(*) AS n, SUM(CAST(len AS BIGINT)) AS volume, MAX(len) AS longest
+  FROM TABLE(TUMBLE(TABLE packets, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+  GROUP BY window_start, window_end, srcIP, destIP;

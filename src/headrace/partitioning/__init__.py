@@ -1,0 +1,1 @@
+"""Which rows must meet: the choice of partitioning keys."""

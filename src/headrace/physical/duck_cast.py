@@ -1,0 +1,180 @@
+"""CAST as Spark does it with ANSI mode off: what cannot be converted is NULL, what does not fit wraps or
+saturates as in Java."""
+
+from __future__ import annotations
+
+from headrace.errors import PlanError
+from headrace.physical import spark_types as t
+
+_DUCK = {
+    "string": "VARCHAR",
+    "timestamp": "TIMESTAMPTZ",
+    "timestamp_ltz": "TIMESTAMPTZ",
+    "timestamp_ntz": "TIMESTAMP",
+    "int": "INTEGER",
+    "integer": "INTEGER",
+    "long": "BIGINT",
+    "short": "SMALLINT",
+    "byte": "TINYINT",
+    "float": "FLOAT",
+    "real": "FLOAT",
+    "binary": "BLOB",
+    "decimal": "DECIMAL(10,0)",
+    "void": "INTEGER",
+}
+_TRUE = "('t', 'true', 'y', 'yes', '1')"
+_FALSE = "('f', 'false', 'n', 'no', '0')"
+
+
+def duck_type(spark: str) -> str:
+    """DuckDB's name of a Spark type."""
+    name = spark.strip().lower()
+    if name.startswith("array<"):
+        return f"{duck_type(name[6:-1])}[]"
+    if name.startswith("struct<"):
+        from headrace.physical.duck import fields
+
+        inner = ", ".join(f'"{n}" {duck_type(x)}' for n, x in fields(spark.strip()))
+        return f"STRUCT({inner})"
+    return _DUCK.get(name, name.upper())
+
+
+def spark_name(duck: str) -> str:
+    """Spark's name of a DuckDB type."""
+    if duck.endswith("[]"):
+        return f"array<{spark_name(duck[:-2])}>"
+    back = {
+        "VARCHAR": "string",
+        "FLOAT": "float",
+        "BLOB": "binary",
+        "TIMESTAMP": "timestamp_ntz",
+        "TIMESTAMP WITH TIME ZONE": "timestamp",
+        "TIMESTAMPTZ": "timestamp",
+        "INTEGER": "int",
+        "BIGINT": "bigint",
+        "HUGEINT": "decimal(38,0)",
+        '"NULL"': "int",
+    }
+    return back.get(duck.upper(), duck.lower())
+
+
+def wrapped(sql: str, type_: str) -> str:
+    """A HUGEINT as an integer type, modulo two to its bits."""
+    half = 1 << (t.bits(type_) - 1)
+    return f"(((({sql}) + {half}::HUGEINT) & {2 * half - 1}::HUGEINT) - {half}::HUGEINT)::{duck_type(type_)}"
+
+
+def cast(sql: str, source: str, target: str) -> str:
+    """`sql`, of Spark type `source`, as Spark type `target`."""
+    if source == target:
+        return sql
+    duck = duck_type(target)
+    if source == "void":
+        return f"CAST({sql} AS {duck})"
+    if target in t.INTEGERS:
+        return _to_integer(sql, source, target)
+    if target in ("float", "double") and source == "timestamp":
+        return f"CAST(epoch_us({sql}) / 1000000.0 AS {duck})"
+    if target in ("float", "double") or t.is_decimal(target):
+        if source in (*t.NUMBERS, "boolean") or t.is_decimal(source):
+            if source in ("float", "double") and t.is_decimal(target):
+                return f"TRY_CAST(CAST({sql} AS DOUBLE) AS {duck})"
+            return f"{'TRY_CAST' if t.is_decimal(target) else 'CAST'}({sql} AS {duck})"
+        if source == "string":
+            return f"TRY_CAST(trim({sql}) AS {duck})"
+    if target == "string":
+        return _to_string(sql, source)
+    if target == "boolean":
+        if source == "string":
+            text = f"lower(trim({sql}))"
+            return f"CASE WHEN {text} IN {_TRUE} THEN true WHEN {text} IN {_FALSE} THEN false END"
+        if source in t.NUMBERS or t.is_decimal(source):
+            return f"({sql} <> 0)"
+    if target in ("date", "timestamp"):
+        if source == "string":
+            return f"TRY_CAST(trim({sql}) AS {duck})"
+        if source in ("date", "timestamp"):
+            return f"CAST({sql} AS {duck})"
+        if target == "timestamp" and source in t.INTEGERS:
+            return f"make_timestamptz({sql}::BIGINT * 1000000)"
+    if source.startswith("array<") and target.startswith("array<"):
+        return f"CAST({sql} AS {duck})"
+    raise PlanError(
+        f"a cast from {source} to {target} is not available on results of windows; cast before the window"
+    )
+
+
+def _to_integer(sql: str, source: str, target: str) -> str:
+    if source in t.INTEGERS:
+        if t.bits(source) <= t.bits(target):
+            return f"CAST({sql} AS {duck_type(target)})"
+        return wrapped(f"{sql}::HUGEINT", target)
+    if source == "boolean":
+        return f"CAST({sql} AS {duck_type(target)})"
+    if t.is_decimal(source):
+        return wrapped(f"CAST(trunc({sql}) AS HUGEINT)", target)
+    if source in ("float", "double"):
+        through = target if target in ("int", "bigint") else "int"
+        high = (1 << (t.bits(through) - 1)) - 1
+        text = f"CASE WHEN isnan({sql}) THEN 0 WHEN {sql} >= {high}::DOUBLE THEN {high} "
+        text += f"WHEN {sql} <= {-high - 1}::DOUBLE THEN {-high - 1}::HUGEINT "
+        text += f"ELSE CAST(trunc({sql}) AS HUGEINT) END"
+        return wrapped(text, target)
+    if source == "string":
+        digits = f"regexp_extract(trim({sql}), '^[+-]?[0-9]*')"
+        return (
+            f"CASE WHEN regexp_full_match(trim({sql}), '[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)') "
+            f"THEN TRY_CAST(CASE WHEN {digits} IN ('', '+', '-') THEN '0' ELSE {digits} END "
+            f"AS {duck_type(target)}) END"
+        )
+    if source == "timestamp":
+        return wrapped(f"CAST(floor(epoch_us({sql}) / 1000000.0) AS HUGEINT)", target)
+    raise PlanError(
+        f"a cast from {source} to {target} is not available on results of windows; cast before the window"
+    )
+
+
+def _to_string(sql: str, source: str) -> str:
+    if source in (*t.INTEGERS, "boolean", "date"):
+        return f"CAST({sql} AS VARCHAR)"
+    if source == "timestamp":
+        return f"CAST(CAST({sql} AS TIMESTAMP) AS VARCHAR)"
+    if t.is_decimal(source):
+        _, scale = t.decimal_of(source) or (38, 0)
+        plain = f"CAST({sql} AS VARCHAR)"
+        if scale <= 6:
+            return plain
+        digits = f"coalesce(nullif(ltrim(replace(CAST(abs({sql}) AS VARCHAR), '.', ''), '0'), ''), '0')"
+        return (
+            f"CASE WHEN abs({sql}) >= 0.000001 THEN {plain} ELSE CASE WHEN {sql} < 0 THEN '-' ELSE '' END || "
+            f"{_scientific(digits, f'({scale} - length({digits}) + 1)', 'E-', '')} END"
+        )
+    if source in ("float", "double"):
+        return _double_to_string(sql, source)
+    raise PlanError(
+        f"a cast from {source} to string is not available on results of windows; cast before the window"
+    )
+
+
+def _scientific(digits: str, exponent: str, mark: str, zero: str) -> str:
+    rest = f"CASE WHEN length({digits}) > 1 THEN '.' || substr({digits}, 2) ELSE '{zero}' END"
+    return f"substr({digits}, 1, 1) || {rest} || '{mark}' || {exponent}"
+
+
+def _double_to_string(sql: str, source: str) -> str:
+    """Java's notation: the shortest digits that say the number, scientific below 10^-3 and from 10^7 on."""
+    text = f"CAST(abs({sql}) AS VARCHAR)"
+    mantissa = f"regexp_extract({text}, '^[0-9.]+')"
+    digits = f"coalesce(nullif(trim(replace({mantissa}, '.', ''), '0'), ''), '0')"
+    written = f"coalesce(TRY_CAST(regexp_extract({text}, 'e([+-]?[0-9]+)$', 1) AS INTEGER), 0)"
+    whole = f"split_part({mantissa}, '.', 1)"
+    zeros = f"(length(split_part({mantissa}, '.', 2)) - length(ltrim(split_part({mantissa}, '.', 2), '0')))"
+    exponent = f"({written} + CASE WHEN {whole} = '0' THEN -1 - {zeros} ELSE length({whole}) - 1 END)"
+    minus = f"CASE WHEN {sql} < 0 THEN '-' ELSE '' END"
+    plain = f"CASE WHEN contains({text}, '.') THEN {text} ELSE {text} || '.0' END"
+    return (
+        f"CASE WHEN isnan({sql}) THEN 'NaN' WHEN isinf({sql}) THEN {minus} || 'Infinity' "
+        f"WHEN {sql} = 0 THEN '0.0' "
+        f"WHEN abs({sql}) >= 0.001 AND abs({sql}) < 10000000 THEN {minus} || {plain} "
+        f"ELSE {minus} || {_scientific(digits, exponent, 'E', '.0')} END"
+    )

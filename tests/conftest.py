@@ -1,0 +1,31 @@
+"""What tests share: one Spark for the whole run, and its streams stopped after every test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[SparkSession]:
+    """Embedded Spark on two cores, started by the first test that asks for it."""
+    from headrace.runtime.spark import make_session
+
+    spark = make_session("local[2]", **{"spark.sql.shuffle.partitions": "2"})
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture
+def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
+    """The shared Spark; a test that leaves a streaming query running fails."""
+    yield spark_session
+    left = spark_session.streams.active
+    for query in left:
+        query.stop()
+    assert not left, "the test left a streaming query running"

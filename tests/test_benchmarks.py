@@ -1,0 +1,233 @@
+"""The benchmark program: its data, its queries in four dialects, its checks, and what it concludes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # benchmarks is a program of the repository, not installed
+
+from benchmarks import __main__ as program
+from benchmarks import check, datasets, flink_env, kept, memory, tune, verdicts
+from benchmarks.contenders import on_duckdb
+from benchmarks.measure import SCHEMA, Options, statements
+from benchmarks.report import page
+from benchmarks.workloads import CONTENDERS, FLOOR, HEADRACE, MAIN, RIVALS, ROCKSDB, WORKLOADS
+
+from headrace.sql import parse_script
+from headrace.testing import LocalRun
+
+SCRIPTS = sorted({w.sql for w in WORKLOADS.values()})
+BY_SQL = {w.sql: w for w in WORKLOADS.values()}
+STREAM = f"CREATE STREAM packets ({SCHEMA}) PROGRESSING ON ts SLACK 5 SECONDS FROM 'memory';"
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_dialect_defines_the_same_queries(script: str) -> None:
+    """A workload has the same query names, in the same order, for each contender."""
+    named = [list(statements(BY_SQL[script].text(c))) for c in CONTENDERS]
+    assert all(names == named[0] for names in named)
+    assert [s.name for s in parse_script(BY_SQL[script].text(HEADRACE))] == named[0]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_headrace_and_the_floor_compute_the_same(script: str, tmp_path: Path) -> None:
+    """On a small stream, Headrace's SQL and the floor's give equal checksums for every query."""
+    files = datasets.DATASETS["packets_50k"].files(3_000, tmp_path)
+    queries = statements(BY_SQL[script].text(FLOOR))
+    spec = {"cores": 1, "files": [str(f) for f in files], "work": str(tmp_path / "floor"), "queries": queries}
+    floor = on_duckdb.run(spec)["results"]
+    run = LocalRun(STREAM + BY_SQL[script].text(HEADRACE), slots=1, tasks=1)
+    for batch in (files[:7], files[7:]):
+        table = pa.concat_tables(pq.read_table(f) for f in batch)
+        run.push(packets=[tuple(row.values()) for row in table.to_pylist()])
+    run.flush()
+    bound = datasets.facts(files)["low_watermark"]
+    for query in queries:
+        paths = [str(run.store.local_path(f.path)) for f in run.log.results(query)]
+        ours = check.checksums({"format": "parquet", "paths": paths}, bound)
+        assert ours == check.checksums(floor[query], bound), query
+        assert query in ("heavy_flows", "syn_floods") or ours["all"]["rows"] > ours["closed"]["rows"] > 0
+
+
+def test_checksums_see_values_not_types_order_or_format(tmp_path: Path) -> None:
+    """The same rows hash alike as INT or BIGINT, times or microseconds, Parquet or CSV, in any order."""
+    with duckdb.connect() as db:
+        db.execute("SET TimeZone = 'UTC'")
+        rows = "FROM (VALUES (1, 2.5), (2, 3.0), (3, 0.1)) AS v(i, f)"
+        start = "make_timestamptz(i * 60000000::BIGINT) AS window_end"
+        db.execute(f"COPY (SELECT {start}, i AS k, f::DOUBLE AS f {rows}) TO '{tmp_path}/a.parquet'")
+        flat = "f::DOUBLE AS f, i::BIGINT AS k, i * 60000000::BIGINT AS window_end"
+        db.execute(f"COPY (SELECT {flat} {rows} ORDER BY i DESC) TO '{tmp_path}/b.parquet'")
+        db.execute(f"COPY (SELECT {start}, i AS k, f {rows}) TO '{tmp_path}/c.csv' (HEADER false)")
+    csv = {"format": "csv", "paths": [f"{tmp_path}/c.csv"], "columns": ["window_end", "k", "f"]}
+    found = [
+        check.checksums({"format": "parquet", "paths": [f"{tmp_path}/{n}.parquet"]}, 120_000_000)
+        for n in "ab"
+    ]
+    found.append(check.checksums(csv, 120_000_000))
+    assert found[0] == found[1] == found[2]
+    assert (found[0]["closed"]["rows"], found[0]["all"]["rows"]) == (2, 3)
+    assert check.differences({"q": found[0]}, {"q": found[1]}, "all") == []
+    changed = {"q": {"all": {"rows": 3, "hash": "other"}}}
+    assert check.differences({"q": found[0]}, changed, "all") == ["q: 3 rows, expected 3"]
+
+
+def test_csv_deals_rows_to_readers_in_arrival_order(tmp_path: Path) -> None:
+    """Flink's files hold all rows; each alone is within the slack, with times cut to milliseconds."""
+    files = datasets.DATASETS["packets_1k"].files(2_000, tmp_path)
+    folder = datasets.csv_of(files)
+    assert datasets.csv_of(files) == folder
+    total = 0
+    for part in sorted(folder.iterdir()):
+        times = [int(line.partition(",")[0]) for line in part.read_text().splitlines()]
+        seen = [max(times[: i + 1]) for i in range(len(times))]
+        assert max(m - t for m, t in zip(seen, times, strict=True)) <= 5_000
+        total += len(times)
+    assert total == 2_000
+    first = pq.read_table(files[0]).column("ts").cast(pa.int64())[0].as_py()
+    assert (folder / "reader-0.csv").read_text().startswith(f"{first // 1000},")
+
+
+def test_streams_are_made_once_and_linked_in_order(tmp_path: Path) -> None:
+    """The quiet stream has rows in its first file only; linked files keep the times that order them."""
+    quiet = datasets.DATASETS["packets_quiet"].files(20_000, tmp_path)
+    rows = [pq.read_metadata(f).num_rows for f in quiet]
+    assert rows == [1_000] + [0] * datasets.QUIET_BATCHES
+    before = quiet[0].stat().st_mtime_ns
+    assert datasets.DATASETS["packets_quiet"].files(20_000, tmp_path)[0].stat().st_mtime_ns == before
+    linked = sorted(datasets.linked(quiet[:5], tmp_path / "input").iterdir())
+    times = [f.stat().st_mtime_ns for f in linked]
+    assert len(times) == 5
+    assert times == sorted(set(times))
+
+
+def test_memory_counts_children() -> None:
+    """The tree under a process has it and what it started, and their memory is not zero."""
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'])"
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    try:
+        found = memory.tree(child.pid)
+        assert child.pid in found
+        assert len(found) == 2
+        assert all(memory.resident_mb(pid) > 1 for pid in found)
+        with memory.Peak(os.getpid(), every=0.01) as peak:
+            while not peak.mb["total"]:
+                pass
+        assert peak.mb["python"] == peak.mb["total"] > 10
+    finally:
+        child.communicate(b"\n")
+    assert memory.tree(child.pid) == {}
+
+
+def test_settings_of_the_rivals_are_all_tried() -> None:
+    """Four variants of Spark with RocksDB, two of the others, none of Headrace and the floor."""
+    assert [len(tune.variants(c)) for c in CONTENDERS] == [0, 4, 2, 2, 0]
+    assert {"partitions": 4, "changelog": False} in tune.variants(ROCKSDB)
+
+
+def record(workload: str, contender: str, seconds: float, **more: Any) -> dict[str, Any]:
+    sums = {"rows": 5, "hash": "a"}
+    return {
+        "workload": workload,
+        "contender": contender,
+        "settings": {"partitions": 2} if contender in RIVALS else {},
+        "rows": 10_000_000,
+        "files_per_batch": 2,
+        "at": "2024-05-01T10:00:00Z",
+        "load_before": 0.1,
+        "memory_mb": {"total": 300, "java": 200, "python": 100},
+        **dict.fromkeys(("startup_seconds", "seconds", "warmup_seconds", "batch_seconds"), seconds),
+        "flush_seconds": 0.0,
+        "whole": 2 * seconds,
+        "whole_flushed": 3 * seconds if contender == HEADRACE else 2 * seconds,
+        "steady": seconds,
+        "drift": 1.0,
+        "check": {"flows": {"closed": sums, "all": sums}},
+        **more,
+    }
+
+
+def test_ratios_are_judged_on_their_basis() -> None:
+    """Steady state against Spark, whole runs for twenty queries and Flink; the unmeasured stays open."""
+    records = [record("tumbling_200k", c, s) for c, s in ((HEADRACE, 1.0), (ROCKSDB, 5.0), ("flink", 3.0))]
+    records += [record("twenty_queries", c, s) for c, s in ((HEADRACE, 1.0), (ROCKSDB, 15.0))]
+    summary = kept.summary(records, "test")
+    found = {(r.workload.name, r.rival): (r.value, r.passed) for r in verdicts.ratios(summary)}
+    assert found["tumbling_200k", ROCKSDB] == (5.0, True)
+    assert found["tumbling_200k", "flink"] == (2.0, False)
+    assert found["tumbling_200k", "spark-default"] == (None, None)
+    assert found["twenty_queries", ROCKSDB] == (15.0, False)
+
+
+def test_medians_spread_failures_and_differences() -> None:
+    """A summary has medians of the runs that ended; failures and other results are named."""
+    other = {"flows": {which: {"rows": 6, "hash": "b"} for which in ("closed", "all")}}
+    records = [record("long", HEADRACE, s) for s in (1.0, 3.0, 2.0)]
+    records += [record("long", FLOOR, 1.0, check=other)]
+    records += [{"workload": "quiet", "contender": HEADRACE, "at": "2024-05-01T11:00:00Z", "error": "broke"}]
+    summary = kept.summary(records, "test")
+    line = summary["workloads"]["long"][HEADRACE]
+    assert (line["steady"], line["runs"], line["spread"]) == (2.0, 3, 1.0)
+    assert verdicts.wrong(summary) == ["long headrace: flows: 5 rows, expected 6", "quiet headrace: broke"]
+
+
+def test_page_shows_every_workload_and_verdict() -> None:
+    """The page is made for any summary, complete or not, and says what passed."""
+    summary = kept.summary([record(w.name, c, 1.0) for w in WORKLOADS.values() for c in w.contenders], "test")
+    text = page(summary)
+    assert all(w.title in text for w in MAIN)
+    assert "1.00x (≥ 4x) **✗**" in text
+    assert "Results equal the floor's" in text
+    assert "not measured" in page(kept.summary([record("quiet", HEADRACE, 0.1)], "test"))
+
+
+def test_committed_page_is_that_of_the_committed_summary() -> None:
+    """docs/benchmarks.md is never edited by hand."""
+    written = Path(__file__).parents[1] / program.PAGE
+    if not (kept.COMMITTED.exists() and written.exists()):
+        pytest.skip("nothing measured yet")
+    assert written.read_text() == page(json.loads(kept.COMMITTED.read_text()))
+
+
+def test_runs_are_kept_and_resumed_and_flink_may_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is there is not repeated, a failed one is; without Flink the others run, with a message."""
+    asked: list[tuple[str, str]] = []
+
+    def fake(workload: Any, contender: str, options: Options) -> dict[str, Any]:
+        asked.append((workload.name, contender))
+        return record(workload.name, contender, 1.0) | ({"error": "broke"} if contender == ROCKSDB else {})
+
+    def missing() -> None:
+        raise flink_env.FlinkMissing("Flink is left out: no network")
+
+    monkeypatch.setattr(program, "measure", fake)
+    monkeypatch.setattr(datasets, "OUT", tmp_path)
+    monkeypatch.setattr(flink_env, "ensure", missing)
+    command = ["run", "-w", "tumbling_200k", "--repeat", "2", "--label", "x"]
+    first = CliRunner().invoke(program.main, command)
+    assert first.exit_code == 0, first.output
+    assert "no network" in first.stderr
+    assert "FAILED: broke" in first.stdout
+    assert len(asked) == 2 * 4
+    assert ("tumbling_200k", "flink") not in asked
+    asked.clear()
+    CliRunner().invoke(program.main, command)
+    assert asked == [("tumbling_200k", ROCKSDB)] * 2
+    shown = CliRunner().invoke(program.main, ["compare", "--label", "x", "--strict"])
+    assert shown.exit_code == 1
+    assert "tumbling_200k spark-rocksdb: broke" in shown.output.replace("\n", " ")
