@@ -10,7 +10,6 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.network.experiments import SIZES
-
 from headrace.network.compare import COMPARED, HIERARCHICAL, Run
 from headrace.network.figures import bars, cumulative, lines
 from headrace.network.generate import transit_stub
