@@ -1,0 +1,204 @@
+"""Figures and tables of docs/network.md from the measured results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from benchmarks.network.experiments import SIZES
+from headrace.network.compare import COMPARED, HIERARCHICAL, Run
+from headrace.network.figures import bars, cumulative, lines
+from headrace.network.generate import transit_stub
+from headrace.network.picture import svg
+from headrace.network.planners import Prepared
+from headrace.network.sets import incremental
+from headrace.network.workload import synthetic
+
+ROOT = Path(__file__).parents[2]
+PAGE, FIGURES = ROOT / "docs" / "network.md", ROOT / "docs" / "figures"
+RESULTS = Path(__file__).parent / "results"
+
+
+def draw() -> None:
+    """Everything there are results for; a table replaces what stands between its marks in the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, make in PARTS.items():
+        file = RESULTS / f"{name}.json"
+        if file.exists():
+            for mark, table in make(json.loads(file.read_text())).items():
+                pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
+                assert pattern.search(text), f"docs/network.md has no place for {mark}"
+                text = pattern.sub(lambda m, t=table: m[1] + t + "\n" + m[2], text)
+    PAGE.write_text(text, encoding="utf-8")
+    picture()
+
+
+def mean_run(rows: Iterable[dict[str, Any]]) -> Run:
+    """The mean over seeds, query by query."""
+    runs = [Run.from_data(r["run"]) for r in rows]
+    one = runs[0]
+    return Run(
+        one.algorithm,
+        one.max_cs,
+        one.height,
+        tuple(fmean(v) for v in zip(*(r.costs for r in runs), strict=True)),
+        tuple(int(fmean(v)) for v in zip(*(r.examined for r in runs), strict=True)),
+        round(fmean(r.joins for r in runs)),
+        round(fmean(r.selections for r in runs)),
+        fmean(r.seconds for r in runs),
+    )
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    parts = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
+    return "\n".join(parts + ["| " + " | ".join(r) + " |" for r in rows])
+
+
+def _ratio(run: Run, runs: list[Run]) -> str:
+    return f"{run.cost / runs[0].cost:.3f}"
+
+
+def cluster_sizes(data: dict[str, Any]) -> dict[str, str]:
+    def of(algorithm: str, max_cs: int) -> Run:
+        rows = [r for r in data["runs"] if r["max_cs"] == max_cs and r["run"]["algorithm"] == algorithm]
+        return mean_run(rows)
+
+    best = of("exact", 0)
+    for number, algorithm, what in ((6, "bottom-up", "plans"), (7, "top-down", "plans"),
+                                    (8, "bottom-up", "cost"), (9, "top-down", "cost")):  # fmt: skip
+        title = f"{algorithm}: {'plans examined' if what == 'plans' else 'cost'} by max_cs (Fig. {number})"
+        runs = [of(algorithm, s) for s in SIZES]
+        target, relative = FIGURES / f"network-fig{number:02}.svg", best if what == "cost" else None
+        cumulative(target, title, runs, what, what == "plans", relative)
+    for number, what in ((10, "cost"), (11, "plans")):
+        title = f"NPC, Top-Down, Bottom-Up at max_cs 8: {what} (Fig. {number})"
+        runs = [of(a, 8) for a in HIERARCHICAL]
+        target, relative = FIGURES / f"network-fig{number}.svg", best if what == "cost" else None
+        cumulative(target, title, runs, what, what == "plans", relative)
+    rows = []
+    for algorithm in HIERARCHICAL:
+        ours = [of(algorithm, s) for s in SIZES]
+        rows.append([f"{algorithm}, cost against exact", *(f"{r.cost / best.cost:.3f}" for r in ours)])
+        rows.append([f"{algorithm}, plans examined", *(f"{r.examined[-1]:.1e}" for r in ours)])
+    rows.append(["levels of the hierarchy", *(str(of("top-down", s).height) for s in SIZES)])
+    return {"cluster sizes": markdown(["max_cs", *map(str, SIZES)], rows)}
+
+
+def approaches(data: dict[str, Any]) -> dict[str, str]:
+    def of(algorithm: str, reuse: bool) -> Run:
+        return mean_run(r for r in data["runs"] if r["reuse"] == reuse and r["run"]["algorithm"] == algorithm)
+
+    runs = [of(a, True) for a in COMPARED]
+    cumulative(FIGURES / "network-fig12.svg", "All approaches, synthetic workload (Fig. 12)", runs)
+    alone = {a: of(a, False) for a in COMPARED}
+    rows = []
+    for r in runs:
+        without = alone[r.algorithm].cost / alone["exact"].cost
+        rows.append([r.algorithm, _ratio(r, runs), f"{without:.3f}", f"{r.examined[-1]:.1e}", str(r.joins)])
+    head = ["algorithm", "cost with reuse", "cost without reuse", "plans examined", "joins"]
+    return {"approaches": markdown(head, rows)}
+
+
+def motivation(data: dict[str, Any]) -> dict[str, str]:
+    runs = [Run.from_data(r["run"]) for r in data["runs"]]
+    title = "64 nodes, 100 queries over five streams (Fig. 2)"
+    cumulative(FIGURES / "network-fig02.svg", title, runs)
+    rows = [[r.algorithm, f"{r.cost:.4g}", f"{r.cost / runs[0].cost:.3f}"] for r in runs]
+    return {"motivation": markdown(["algorithm", "cost", "against exact"], rows)}
+
+
+def airline(data: dict[str, Any]) -> dict[str, str]:
+    runs = [mean_run(r for r in data["runs"] if r["run"]["algorithm"] == a) for a in COMPARED]
+    cumulative(FIGURES / "network-fig13.svg", "Enterprise workload: cost (Fig. 13)", runs, log=True)
+    parts = {"joins": [r.joins for r in runs], "filters": [r.selections for r in runs]}
+    names = [r.algorithm for r in runs]
+    bars(FIGURES / "network-fig14.svg", "Enterprise workload: operators (Fig. 14)", "deployed", names, parts)
+    rows = []
+    for r in runs:
+        rows.append([r.algorithm, _ratio(r, runs), f"{r.examined[-1]:.1e}", str(r.joins), str(r.selections)])
+    head = ["algorithm", "cost against exact", "plans examined", "joins", "filters"]
+    return {"airline": markdown(head, rows)}
+
+
+def scale(data: dict[str, Any]) -> dict[str, str]:
+    rows = data["rows"]
+    sizes = [r["nodes"] for r in rows]
+    names = {"exhaustive": "exhaustive (Lemma 1)", "bound": "bound (Theorems 2, 4)"}
+    series = {
+        names.get(k, k): (sizes, [float(r[k]) for r in rows])
+        for k in ("exhaustive", "bound", "top-down", "bottom-up")
+    }
+    title = "Plans per query by network size, four streams, max_cs 32 (Fig. 15)"
+    lines(FIGURES / "network-fig15.svg", title, "nodes", "plans per query", series, log_y=True)
+    table = [
+        [str(r["nodes"]), *(f"{r[k]:.2e}" for k in ("exhaustive", "bound", "top-down", "bottom-up"))]
+        for r in rows
+    ]
+    return {"scale": markdown(["nodes", "exhaustive", "bound", "top-down", "bottom-up"], table)}
+
+
+def topologies(data: dict[str, Any]) -> dict[str, str]:
+    rows = []
+    for row in data["rows"]:
+        runs = {r["algorithm"]: Run.from_data(r) for r in row["runs"]}
+        best = runs["exact"].cost
+        name = f"{row['network']} ({row['nodes']} nodes, {row['links']} links)"
+        rows.append([name, *(f"{runs[a].cost / best:.3f}" for a in COMPARED)])
+    return {"topologies": markdown(["network", *COMPARED], rows)}
+
+
+def speed(data: dict[str, Any]) -> dict[str, str]:
+    rows = [
+        [f"{r['nodes']} nodes, {r['streams']} streams", *(f"{1000 * r[k]:.1f}" for k in
+         ("first", "median", "worst", "reuse", "reuse_worst")), f"{r['megabytes']:.0f}"]
+        for r in data["rows"]
+    ]  # fmt: skip
+    head = ["network", "first query, ms", "median", "worst", "beside others, median", "worst", "process, MB"]
+    return {"speed": markdown(head, rows)}
+
+
+def yardstick(data: dict[str, Any]) -> dict[str, str]:
+    found = data["rows"]
+    proved = sum(r["proved"] for r in found)
+    rows = []
+    for key, label in (
+        ("incremental", "exact, in arrival order"), ("replanned", "and queries re-planned one at a time"),
+        ("improved", "and joins offered where several can share them"),
+    ):  # fmt: skip
+        values = [r[key] for r in found]
+        within = sum(v <= 1.02 for v in values)
+        rows.append([label, f"{fmean(values):.4f}", f"{max(values):.4f}", f"{within} of {len(values)}"])
+    head = [f"{len(found)} sets, {proved} optima proved", "mean", "worst", "within 2 %"]
+    return {"yardstick": markdown(head, rows)}
+
+
+def sensitivity(data: dict[str, Any]) -> dict[str, str]:
+    rows = []
+    for r in data["rows"]:
+        kind = "reuse" if r["reuse"] else "no reuse"
+        rows.append([f"{r['low']} – {r['high']}, {kind}", *(f"{r['ratios'][a]:.3f}" for a in COMPARED)])
+    return {"sensitivity": markdown(["selectivities", *COMPARED], rows)}
+
+
+def picture() -> None:
+    """The network with three queries on it."""
+    world, queries = synthetic(transit_stub(0), 0, 3, joins=(2, 3))
+    deployed = incremental(Prepared(world).planner("exact"), queries).deployment
+    (FIGURES / "network-deployment.svg").write_text(svg(world, deployed) + "\n", encoding="utf-8")
+
+
+PARTS: dict[str, Callable[[dict[str, Any]], dict[str, str]]] = {
+    "speed": speed,
+    "cluster-sizes": cluster_sizes,
+    "approaches": approaches,
+    "motivation": motivation,
+    "sensitivity": sensitivity,
+    "scale": scale,
+    "topologies": topologies,
+    "yardstick": yardstick,
+    "airline": airline,
+}

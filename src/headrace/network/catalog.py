@@ -1,0 +1,157 @@
+"""What is known about the streams: where they arise, how fast, how wide, and how selective joins between them
+are.
+
+Rates are tuples per second, sizes bytes. The selectivity of a join edge is declared, measured from results
+(`measured`), or follows from the distinct counts of its two columns: 1 / max(distinct), each value of the
+smaller side being found on the other. An edge nothing is known about is an error, not a guess: the whole plan
+hangs on it. Filters may be guessed (the classic 1/10 for an equality, 1/3 for anything else) where neither a
+declaration nor the column's statistics say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from headrace.errors import NetworkError
+
+GUESSED_EQUALITY = 0.1
+GUESSED_PREDICATE = 1 / 3
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column with its width in bytes and, where known, its number of distinct values and its range."""
+
+    name: str
+    width: float = 8.0
+    distinct: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A base stream: arises at `node`, `rate` tuples per second of `size` bytes. No columns: only whole
+    tuples travel.
+    """
+
+    name: str
+    node: str
+    rate: float
+    size: float = 100.0
+    columns: tuple[Column, ...] = ()
+
+    @cached_property
+    def column(self) -> dict[str, Column]:
+        return {c.name: c for c in self.columns}
+
+    def width(self, columns: frozenset[str] | None) -> float:
+        """Bytes of a tuple reduced to some columns; all of it if none are named or none are declared."""
+        if columns is None or not self.columns:
+            return self.size
+        return min(self.size, sum(self.column[c].width for c in columns if c in self.column))
+
+
+@dataclass(frozen=True)
+class Selectivity:
+    """Of all pairs of tuples, the fraction for which `left = right` holds; sides are `stream.column`."""
+
+    left: str
+    right: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Streams, selectivities of join edges, and selectivities of filters by stream and text."""
+
+    streams: tuple[Stream, ...]
+    selectivities: tuple[Selectivity, ...] = ()
+    filters: tuple[tuple[str, str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [s.name for s in self.streams]
+        twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise NetworkError(f"stream {twice[0]!r} is declared twice; give each stream its own name")
+        for stream in self.streams:
+            if not stream.rate >= 0 or not stream.size > 0:
+                raise NetworkError(
+                    f"stream {stream.name!r} has rate {stream.rate} and size {stream.size};"
+                    " expected a rate of at least 0 tuples per second and a size above 0 bytes"
+                )
+        for s in self.selectivities:
+            if not 0 <= s.value <= 1:
+                raise NetworkError(f"selectivity of {s.left} = {s.right} is {s.value}; expected 0 to 1")
+            for side in (s.left, s.right):
+                self.stream(side.partition(".")[0])
+
+    @cached_property
+    def _by_name(self) -> dict[str, Stream]:
+        return {s.name: s for s in self.streams}
+
+    @cached_property
+    def _edges(self) -> Mapping[frozenset[str], float]:
+        return {frozenset((s.left, s.right)): s.value for s in self.selectivities}
+
+    @cached_property
+    def _filters(self) -> Mapping[tuple[str, str], float]:
+        return {(stream, text): value for stream, text, value in self.filters}
+
+    def stream(self, name: str) -> Stream:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            known = ", ".join(sorted(self._by_name)[:12]) or "none"
+            raise NetworkError(
+                f"unknown stream {name!r}; declared streams: {known}. Declare it under `streams` with its"
+                " node and rate"
+            ) from None
+
+    def edge(self, left: str, right: str) -> float | None:
+        """The declared or measured selectivity between two `stream.column`s."""
+        return self._edges.get(frozenset((left, right)))
+
+    def filter(self, stream: str, text: str) -> float | None:
+        return self._filters.get((stream, text))
+
+    def with_rate(self, name: str, rate: float) -> Catalog:
+        """The catalog after a stream's rate changed."""
+        self.stream(name)
+        return replace(
+            self, streams=tuple(replace(s, rate=rate) if s.name == name else s for s in self.streams)
+        )
+
+    def with_selectivity(self, left: str, right: str, value: float) -> Catalog:
+        ends = frozenset((left, right))
+        kept = tuple(s for s in self.selectivities if frozenset((s.left, s.right)) != ends)
+        return replace(self, selectivities=(*kept, Selectivity(left, right, value)))
+
+    def measured(self, observations: Iterable[Observation]) -> Catalog:
+        """The catalog with selectivities taken from what joins really gave."""
+        catalog = self
+        for seen in observations:
+            catalog = catalog.with_selectivity(seen.left, seen.right, seen.selectivity)
+        return catalog
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Counts of one join over a stretch of results: rows in the two windows summed over evaluations, rows
+    out.
+    """
+
+    left: str
+    right: str
+    pairs: float
+    results: float
+
+    @property
+    def selectivity(self) -> float:
+        if not self.pairs > 0:
+            raise NetworkError(
+                f"{self.left} = {self.right}: no pairs of tuples were observed; measure over a longer stretch"
+            )
+        return min(1.0, self.results / self.pairs)

@@ -1,0 +1,190 @@
+"""`headrace network`: plan a set of queries on a network, compare the algorithms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from headrace.errors import NetworkError
+from headrace.network import explain as explaining
+from headrace.network.codec import deployment_from_data
+from headrace.network.compare import COMPARED, HIERARCHICAL, Run, compare, table
+from headrace.network.deployment import EMPTY, Deployment
+from headrace.network.figures import bars, cumulative
+from headrace.network.formats import load_queries, load_world, read
+from headrace.network.generate import named
+from headrace.network.picture import svg
+from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, Prepared
+from headrace.network.query import Query
+from headrace.network.topology import COST_MODELS
+from headrace.network.workload import enterprise, synthetic
+from headrace.network.world import World
+
+
+@click.group()
+def network() -> None:
+    """Decide which joins run where, across sites."""
+
+
+def _queries(path: str, world: World, network_path: str) -> list[Query]:
+    if Path(path).suffix == ".sql":
+        from headrace.network.from_sql import queries_from_sql
+
+        sinks = read(network_path).get("sinks") or {}
+        try:
+            return queries_from_sql(Path(path).read_text(encoding="utf-8"), world.catalog, sinks)
+        except OSError as problem:
+            raise NetworkError(f"cannot read {path}: {problem.strerror}") from None
+    return load_queries(path, world.catalog)
+
+
+@network.command()
+@click.argument("network_file", metavar="NETWORK", type=click.Path(dir_okay=False))
+@click.argument("queries_file", metavar="QUERIES", type=click.Path(dir_okay=False))
+@click.option("--algorithm", type=click.Choice(list(PLANNERS)), default="exact", show_default=True)
+@click.option(
+    "--max-cs", type=int, default=DEFAULT_MAX_CS, show_default=True, help="Largest cluster of the hierarchy."
+)
+@click.option("--costs", type=click.Choice(list(COST_MODELS)), default="usage", show_default=True)
+@click.option("--no-reuse", is_flag=True, help="Plan every query as if it were alone.")
+@click.option("--improve", "rounds", type=int, default=0, help="Rounds of improvement after the last query.")
+@click.option("--deployed", type=click.Path(dir_okay=False), help="JSON of an earlier plan to plan beside.")
+@click.option("--explain", is_flag=True, help="Rates, filters, search effort and the cost per link.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "dot", "svg"]), default="text")
+@click.option("--out", type=click.Path(dir_okay=False), help="Write to a file instead of the screen.")
+def plan(
+    network_file: str,
+    queries_file: str,
+    algorithm: str,
+    max_cs: int,
+    costs: str,
+    no_reuse: bool,
+    rounds: int,
+    deployed: str | None,
+    explain: bool,
+    form: str,
+    out: str | None,
+) -> None:
+    """Plan QUERIES (YAML, JSON or SQL) on NETWORK (YAML or JSON), in the order they are listed."""
+    try:
+        world = load_world(network_file, COST_MODELS[costs])
+        queries = _queries(queries_file, world, network_file)
+        prepared = Prepared(world, max_cs, reuse=not no_reuse)
+        start = _deployed(deployed)
+        report = explaining.plan_set(
+            world, prepared.planner(algorithm), prepared.planner("exact"), queries, start
+        )
+        if rounds:
+            report = explaining.improved(report, prepared.planner(algorithm), queries, rounds)
+        written = {
+            "text": lambda: explaining.text(report, explain),
+            "json": lambda: json.dumps(explaining.data(report), indent=2, ensure_ascii=False),
+            "dot": lambda: explaining.dot(report),
+            "svg": lambda: svg(world, report.deployment),
+        }[form]()
+    except NetworkError as problem:
+        raise click.ClickException(str(problem)) from None
+    if out is None:
+        click.echo(written)
+    else:
+        Path(out).write_text(written + "\n", encoding="utf-8")
+
+
+def _deployed(path: str | None) -> Deployment:
+    if path is None:
+        return EMPTY
+    found = read(path)
+    data = found.get("deployment", found)
+    try:
+        return deployment_from_data(data)
+    except (KeyError, TypeError, StopIteration) as problem:
+        raise NetworkError(
+            f"{path} is not a deployment as `plan --format json` writes it ({problem!r})"
+        ) from None
+
+
+@network.command(name="compare")
+@click.option("--network", "network_name", default="transit-stub", show_default=True,
+              help="transit-stub, transit-stub:4x4x8, a topohub name, or a network file.")  # fmt: skip
+@click.option(
+    "--workload", default="synthetic", show_default=True, help="synthetic, enterprise, or a queries file."
+)
+@click.option("--queries", "count", type=int, help="How many queries (100 synthetic, 300 enterprise).")
+@click.option(
+    "--algorithm", "algorithms", multiple=True, type=click.Choice(list(COMPARED)), help="Default: all."
+)
+@click.option("--max-cs", "sizes", multiple=True, type=int, help="Several: one comparison for each.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--no-reuse", is_flag=True)
+@click.option("--out", type=click.Path(file_okay=False), help="Draw the figures into this folder.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def compare_command(
+    network_name: str,
+    workload: str,
+    count: int | None,
+    algorithms: tuple[str, ...],
+    sizes: tuple[int, ...],
+    seed: int,
+    no_reuse: bool,
+    out: str | None,
+    form: str,
+) -> None:
+    """Run all algorithms on a workload and draw the document's figures."""
+    try:
+        world, queries = _workload(network_name, workload, count, seed)
+        found = []
+        for max_cs in sizes or (DEFAULT_MAX_CS,):
+            runs = compare(world, queries, algorithms or COMPARED, max_cs, seed, not no_reuse)
+            found.append((max_cs, runs))
+        if out is not None:
+            for max_cs, runs in found:
+                folder, title = Path(out), f"{workload} on {world.network.name}, max_cs {max_cs}"
+                cumulative(folder / f"cost-{max_cs}.svg", title, runs)
+                cumulative(folder / f"plans-{max_cs}.svg", title, runs, "plans", log=True)
+                parts = {"joins": [r.joins for r in runs], "filters": [r.selections for r in runs]}
+                bars(
+                    folder / f"operators-{max_cs}.svg", title, "operators", [r.algorithm for r in runs], parts
+                )
+            if len(found) > 1:
+                _by_size(
+                    Path(out), f"{workload} on {world.network.name}", [r for _, runs in found for r in runs]
+                )
+    except NetworkError as problem:
+        raise click.ClickException(str(problem)) from None
+    if form == "json":
+        click.echo(
+            json.dumps([{"max_cs": m, "runs": [r.to_data() for r in runs]} for m, runs in found], indent=1)
+        )
+        return
+    for max_cs, runs in found:
+        click.echo(
+            f"{world.network.name}, {len(queries)} {workload} queries, max_cs {max_cs}\n\n{table(runs)}\n"
+        )
+
+
+def _by_size(folder: Path, title: str, runs: list[Run]) -> None:
+    """Figs. 6 to 9: one algorithm, a line per max_cs."""
+    for algorithm in HIERARCHICAL:
+        same = [r for r in runs if r.algorithm == algorithm]
+        if same:
+            cumulative(folder / f"{algorithm}-cost.svg", f"{algorithm}, {title}", same)
+            cumulative(folder / f"{algorithm}-plans.svg", f"{algorithm}, {title}", same, "plans", log=True)
+
+
+def _workload(network_name: str, workload: str, count: int | None, seed: int) -> tuple[World, list[Query]]:
+    if Path(network_name).suffix in (".yaml", ".yml", ".json"):
+        world = load_world(network_name)
+        if workload not in ("synthetic", "enterprise"):
+            return world, _queries(workload, world, network_name)
+        chosen = world.network
+    else:
+        chosen = named(network_name, seed)
+    if workload == "synthetic":
+        return synthetic(chosen, seed, count or 100)
+    if workload == "enterprise":
+        return enterprise(chosen, seed, count or 300)
+    raise NetworkError(
+        f"workload {workload!r}: expected synthetic, enterprise, or a queries file with a network file"
+    )

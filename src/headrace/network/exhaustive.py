@@ -1,0 +1,93 @@
+"""The reference: every tree, every cover by base and derived streams, every placement, one at a time.
+
+Nothing is shared with the dynamic programme but the cost model, so that the two can check each other. For
+small cases: the number of plans is Lemma 1's, and more than `most` is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+from headrace.errors import NetworkError
+from headrace.network.deployment import EMPTY, Deployment
+from headrace.network.plan import Join, Plan, Take, Tree, deploy, joins
+from headrace.network.query import Query
+from headrace.network.search import unmet
+from headrace.network.space import examined
+from headrace.network.subsets import Entry, Subsets
+from headrace.network.world import World
+
+MOST_PLANS = 5_000_000
+
+
+def exhaustive(
+    world: World,
+    query: Query,
+    deployed: Deployment = EMPTY,
+    reuse: bool = True,
+    cross_products: bool = False,
+    most: int = MOST_PLANS,
+) -> Plan:
+    """The cheapest of all plans, by looking at each."""
+    started = time.perf_counter()
+    problem = Subsets(world, query, cross_products)
+    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    size = examined(problem.full, entries, len(world.network.nodes))
+    if size > most:
+        raise NetworkError(
+            f"query {query.name!r} has {size:.3g} plans on {len(world.network.nodes)} nodes; exhaustive"
+            " search looks"
+            f" at up to {most:.3g}. Use --algorithm exact, which finds the same plan"
+        )
+    best: tuple[float, Tree] | None = None
+    count = 0
+    limited = any(math.isfinite(n.capacity) for n in world.network.nodes)
+    for cost, tree in _trees(problem, entries, problem.full):
+        count += 1
+        total = cost + _travel(world, problem, tree, query.sink)
+        if best is not None and total >= best[0]:
+            continue
+        if not limited or _fits(world, query, deployed, tree):
+            best = (total, tree)
+    if best is None:
+        raise unmet(problem)
+    seconds = time.perf_counter() - started
+    return Plan(query.name, query.sink, best[1], best[0], "exhaustive", count, count, seconds)
+
+
+def _trees(problem: Subsets, entries: list[Entry], mask: int) -> Iterator[tuple[float, Tree]]:
+    """All placed trees for a set, with what they cost up to the node the set is then at."""
+    world = problem.world
+    view = problem.view_of(mask)
+    for entry in entries:
+        if entry.mask == mask:
+            yield entry.cost, Take(view, world.network.nodes[entry.node].name, entry.origin)
+    for left, right in problem.splits.get(mask, ()):
+        rights = list(_trees(problem, entries, right))
+        for cost_left, one in _trees(problem, entries, left):
+            for cost_right, other in rights:
+                for node in world.network.nodes:
+                    if node.hosts:
+                        cost = cost_left + cost_right + world.costs.processing * problem.load(left, right)
+                        cost += _travel(world, problem, one, node.name)
+                        cost += _travel(world, problem, other, node.name)
+                        yield cost, Join(view, node.name, one, other)
+
+
+def _travel(world: World, problem: Subsets, tree: Tree, to: str) -> float:
+    distance = world.distance(tree.node, to)
+    return 0.0 if distance == 0 else problem.flow(problem.mask_of(tree.view)) * distance
+
+
+def _fits(world: World, query: Query, deployed: Deployment, tree: Tree) -> bool:
+    """Whether every node can take what it would then run."""
+    after = deploy(deployed, Plan(query.name, query.sink, tree, 0.0, "exhaustive"))
+    used = {j.node for j in joins(tree)}
+    loads = world.loads(after)
+    before = world.loads(deployed)
+    for i, node in enumerate(world.network.nodes):
+        if loads[i] > node.capacity + 1e-9 and (node.name in used or loads[i] > before[i] + 1e-9):
+            return False
+    return True

@@ -1,0 +1,246 @@
+"""What a deployment looks like, in words and numbers: trees with nodes, cost per link, reuse, distance to the
+optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from headrace.errors import NetworkError
+from headrace.network.codec import deployment_to_data, network_to_data
+from headrace.network.deployment import EMPTY, Deployment, Feed, withdraw
+from headrace.network.filters import Atom, Filter
+from headrace.network.plan import Join, Plan, Take, Tree, deploy, reused
+from headrace.network.planners import Planner
+from headrace.network.query import Query
+from headrace.network.sets import Outcome, improve
+from headrace.network.view import View
+from headrace.network.world import World
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What crosses a link, and what that costs."""
+
+    a: str
+    b: str
+    flow: float
+    cost: float
+    carried: tuple[str, ...]
+
+
+def usage(world: World, deployment: Deployment) -> list[Usage]:
+    """Every feed routed over its cheapest path; the dearest link first."""
+    index, names = world.network.index, world.network.names
+    weight: dict[tuple[int, int], float] = {}
+    for link in world.network.live_links:
+        pair = (min(index[link.a], index[link.b]), max(index[link.a], index[link.b]))
+        weight[pair] = min(world.costs.weight(link), weight.get(pair, float("inf")))
+    flows: dict[tuple[int, int], float] = {}
+    carried: dict[tuple[int, int], list[str]] = {}
+    for feed, to in deployment.feeds():
+        path = world.metric.path(index[feed.node], index[to])
+        for a, b in pairwise(path):
+            pair = (min(a, b), max(a, b))
+            flows[pair] = flows.get(pair, 0.0) + world.flow(feed.view)
+            carried.setdefault(pair, []).append(str(feed.view))
+    found = [
+        Usage(names[a], names[b], flow, flow * weight[a, b], tuple(carried[a, b]))
+        for (a, b), flow in flows.items()
+    ]
+    return sorted(found, key=lambda u: (-u.cost, u.a, u.b))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan with what the exact planner would have added in its place."""
+
+    plan: Plan
+    optimum: float
+    before: Deployment
+
+    @property
+    def excess(self) -> float:
+        """0.1: 10 % above the optimum."""
+        if self.optimum <= 0:
+            return 0.0 if self.plan.cost <= 1e-9 else float("inf")
+        return max(0.0, self.plan.cost / self.optimum - 1)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A planned set."""
+
+    world: World
+    planned: tuple[Planned, ...]
+    deployment: Deployment
+
+    @property
+    def cost(self) -> float:
+        return self.world.cost(self.deployment)
+
+
+def plan_set(
+    world: World, planner: Planner, reference: Planner, queries: Sequence[Query], deployed: Deployment = EMPTY
+) -> Report:
+    """Plan in arrival order, and beside each plan what the reference would have cost."""
+    planned = []
+    for query in queries:
+        if query.name in deployed.queries:
+            raise NetworkError(f"query {query.name!r} is deployed already; withdraw it first or rename it")
+        plan = planner(query, deployed)
+        optimum = plan.cost if plan.algorithm == "exact" else reference(query, deployed).cost
+        planned.append(Planned(plan, optimum, deployed))
+        deployed = deploy(deployed, plan)
+    return Report(world, tuple(planned), deployed)
+
+
+def improved(report: Report, planner: Planner, queries: Sequence[Query], rounds: int) -> Report:
+    """The report after rounds of improvement, read from the deployment they end in."""
+    plans = tuple(one.plan for one in report.planned)
+    start = Outcome(report.deployment, plans, (report.cost,))
+    outcome = improve(report.world, planner, queries, start, rounds)
+    planned = []
+    for plan in outcome.plans:
+        tree = tree_in(outcome.deployment, plan.query)
+        share = report.world.cost(outcome.deployment) - report.world.cost(
+            withdraw(outcome.deployment, plan.query)
+        )
+        planned.append(Planned(replace(plan, tree=tree, cost=share), share, outcome.deployment))
+    return Report(report.world, tuple(planned), outcome.deployment)
+
+
+def tree_in(deployment: Deployment, query: str) -> Tree:
+    """The tree a deployed query has: its own joins written out, those of others as derived streams."""
+
+    def walk(feed: Feed) -> Tree:
+        origin = feed.origin
+        if origin.kind == "operator" and origin.name.rpartition(".")[0] == query:
+            operator = deployment.operator[origin.name]
+            return Join(feed.view, operator.node, walk(operator.left), walk(operator.right))
+        return Take(feed.view, feed.node, origin)
+
+    return walk(deployment.delivery[query].feed)
+
+
+def text(report: Report, explain: bool = False) -> str:
+    """For people; `explain` adds rates, filters and the links."""
+    world, lines = report.world, []
+    for one in report.planned:
+        plan = one.plan
+        gap = "optimal" if one.excess < 1e-9 else f"{100 * one.excess:.1f} % above the optimum"
+        lines.append(f"{plan.query} → {plan.sink}   cost {plan.cost:.6g}   {gap}")
+        lines += [f"  {line}" for line in _tree_lines(world, plan.tree, one.before, explain)]
+        if explain:
+            lines.append(
+                f"  {plan.algorithm}: {plan.examined:.4g} plans in the search space, {plan.states} states"
+                " computed,"
+                f" {1000 * plan.seconds:.1f} ms"
+            )
+        lines.append("")
+    d = report.deployment
+    shared = sum(len(reused(one.plan.tree)) for one in report.planned)
+    lines.append(
+        f"total cost {report.cost:.6g}: {len(d.queries)} queries, {len(d.operators)} joins,"
+        f" {d.selections()} filters, {shared} derived streams reused"
+    )
+    if explain:
+        lines.append("")
+        lines.append("link                             flow        cost  carries")
+        for u in usage(world, d):
+            lines.append(f"{u.a + ' – ' + u.b:<28} {u.flow:>9.4g}   {u.cost:>9.4g}  {', '.join(u.carried)}")
+    return "\n".join(lines)
+
+
+def _tree_lines(world: World, tree: Tree, before: Deployment, explain: bool, lead: str = "") -> Iterator[str]:
+    rate = ""
+    if explain:
+        tuples, size = world.estimate.tuples(tree.view), world.estimate.bytes(tree.view)
+        rate = f"   {tuples:.4g} tuples/s, {size:.4g} bytes/s"
+    if isinstance(tree, Join):
+        yield f"⋈ {tree.view} at {tree.node}{rate}"
+        for i, child in enumerate((tree.left, tree.right)):
+            inner = list(_tree_lines(world, child, before, explain))
+            yield ("├─ " if i == 0 else "└─ ") + inner[0]
+            yield from (("│  " if i == 0 else "   ") + line for line in inner[1:])
+    elif tree.origin.kind == "stream":
+        yield f"{tree.view} at {tree.node}{rate}{_where(tree.view) if explain else ''}"
+    else:
+        price, _ = world.relaxation(before, tree.origin, tree.view)
+        grown = f", relaxed for {price:.6g}" if price > 0 else ""
+        yield f"reuse {tree.origin} at {tree.node} ({tree.view}{grown}){rate}"
+
+
+def _where(view: View) -> str:
+    texts = [filter_text(i.filter) for i in view.inputs if i.filter.conditions]
+    return f"   where {' and '.join(texts)}" if texts else ""
+
+
+def filter_text(one: Filter, most: int = 4) -> str:
+    parts = []
+    for c in one.conditions:
+        atoms = sorted(_atom_text(c.expression, a) for a in c.atoms)
+        more = f" or … ({len(atoms)} in all)" if len(atoms) > most else ""
+        parts.append(" or ".join(atoms[:most]) + more)
+    return " and ".join(parts)
+
+
+def _atom_text(expression: str, atom: Atom) -> str:
+    if atom.value is not None:
+        return atom.value if atom.value == expression else f"{expression} = {atom.value}"
+    low = "" if atom.low == float("-inf") else f"{atom.low:g} {'<' if atom.low_open else '<='} "
+    high = "" if atom.high == float("inf") else f" {'<' if atom.high_open else '<='} {atom.high:g}"
+    return f"{low}{expression}{high}"
+
+
+def data(report: Report) -> dict[str, Any]:
+    """The report for programs: everything the text says, and the deployment."""
+    return {
+        "cost": report.cost,
+        "queries": [
+            {
+                "query": one.plan.query,
+                "sink": one.plan.sink,
+                "algorithm": one.plan.algorithm,
+                "cost": one.plan.cost,
+                "optimum": one.optimum,
+                "plans_examined": one.plan.examined,
+                "states": one.plan.states,
+                "seconds": one.plan.seconds,
+                "reuses": [f"{leaf.origin} at {leaf.node}" for leaf in reused(one.plan.tree)],
+            }
+            for one in report.planned
+        ],
+        "links": [
+            {"a": u.a, "b": u.b, "flow": u.flow, "cost": u.cost, "carries": list(u.carried)}
+            for u in usage(report.world, report.deployment)
+        ],
+        "deployment": deployment_to_data(report.deployment),
+        "network": network_to_data(report.world.network),
+    }
+
+
+def dot(report: Report) -> str:
+    """The data flow as Graphviz: streams, joins by node, sinks."""
+    d, lines = report.deployment, ["digraph deployment {", "  rankdir=LR; node [fontname=sans-serif];"]
+    streams = sorted({(f.origin.name, f.node) for f, _ in d.feeds() if f.origin.kind == "stream"})
+    for name, node in streams:
+        lines.append(f'  "stream {name}" [shape=cds, label="{name}\\n{node}"];')
+    for o in d.operators:
+        lines.append(f'  "operator {o.id}" [shape=box, style=rounded, label="⋈ {o.view}\\n{o.node}"];')
+    for one in d.deliveries:
+        lines.append(f'  "sink {one.query}" [shape=oval, label="{one.query}\\n{one.node}"];')
+
+    def edge(feed: Feed, to: str) -> None:
+        rate = report.world.estimate.bytes(feed.view)
+        lines.append(f'  "{feed.origin.kind} {feed.origin.name}" -> "{to}" [label="{rate:.3g} B/s"];')
+
+    for o in d.operators:
+        for feed in o.feeds:
+            edge(feed, f"operator {o.id}")
+    for one in d.deliveries:
+        edge(one.feed, f"sink {one.query}")
+    return "\n".join([*lines, "}"])

@@ -1,0 +1,147 @@
+"""In-network (Ahmad and Çetintemel, the document's [5]): a given tree, placed zone by zone.
+
+The network is divided into zones, each with a coordinator. Going up the tree, a join belongs to the zone from
+which most of its input flows; neighbouring joins of one zone form a part, and the zone's coordinator looks at
+all assignments of the part to nodes of its zone, with the inputs where they are and the result on its way to
+the sink. A derived stream may take the place of any set of the tree. The document gives zones by number (five
+in section 4.4).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.network.deployment import EMPTY, Deployment, Origin
+from headrace.network.descend import cost_of
+from headrace.network.exact import ENTRY, mask_of, overload, tree
+from headrace.network.hierarchy import coordinates
+from headrace.network.join_order import order_by_size
+from headrace.network.kmeans import zones_of
+from headrace.network.metric import Metric
+from headrace.network.plan import Plan
+from headrace.network.query import Query
+from headrace.network.search import Cluster, Forbidden, Found, Had, Made, Splits, fill, unmet
+from headrace.network.subsets import Entry, Subsets
+from headrace.network.world import World
+
+Zones = tuple[tuple[int, ...], ...]
+ZONES = 5
+_MOST_ATTEMPTS = 200
+
+
+def zones(metric: Metric, count: int = ZONES, seed: int = 0) -> Zones:
+    """The network in a number of zones, by K-means on distances."""
+    points = coordinates(metric, np.arange(metric.size))
+    return tuple(tuple(group) for group in zones_of(points, count, seed))
+
+
+def in_network(
+    world: World, query: Query, zoning: Zones, deployed: Deployment = EMPTY, reuse: bool = True
+) -> Plan:
+    started = time.perf_counter()
+    problem = Subsets(world, query)
+    splits = order_by_size(problem)
+    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    spare = world.spare(deployed)
+    barred: Forbidden = frozenset()
+    for _ in range(_MOST_ATTEMPTS):
+        walk = _Walk(problem, splits, entries, zoning, spare, barred)
+        found = walk.expand(walk.finish(problem.full))
+        clash = [c for c in overload(problem, found, entries, deployed, spare) if c[1] != ENTRY]
+        if not clash:
+            cost = cost_of(problem, found, problem.sink)
+            seconds = time.perf_counter() - started
+            chosen = tree(problem, found)
+            return Plan(
+                query.name, query.sink, chosen, cost, "in-network", walk.examined, walk.states, seconds
+            )
+        barred |= {max(clash, key=lambda c: (problem.load(c[1], c[2]), c))}
+    raise unmet(problem)
+
+
+@dataclass
+class _Walk:
+    """Up the tree: `open` holds, per set whose zone's part is still growing, the zone and the part's
+    inputs.
+    """
+
+    problem: Subsets
+    splits: Splits
+    entries: list[Entry]
+    zoning: Zones
+    spare: np.ndarray
+    barred: Forbidden
+    examined: int = 0
+    states: int = 0
+
+    def __post_init__(self) -> None:
+        self.zone_of = {node: z for z, group in enumerate(self.zoning) for node in group}
+        self.built: dict[Origin, Found] = {}
+
+    def finish(self, mask: int) -> Found:
+        """A set, placed: its zone's part is closed and planned."""
+        if mask not in self.splits:
+            return Had(next(e for e in self.entries if e.mask == mask))
+        zone, inputs = self.part(mask)
+        return self.place(mask, zone, inputs)
+
+    def part(self, mask: int) -> tuple[int, list[Entry]]:
+        """The zone a join belongs to, and the inputs of its part: parts below in the same zone are taken
+        in.
+        """
+        halves = []
+        for half in self.splits[mask][0]:
+            if half in self.splits:
+                halves.append((half, *self.part(half)))
+            else:
+                entry = next(e for e in self.entries if e.mask == half)
+                halves.append((half, self.zone_of[entry.node], [entry]))
+        zone = max(halves, key=lambda h: (self.problem.flow(h[0]), -h[0]))[1]
+        inputs: list[Entry] = []
+        for half, where, below in halves:
+            if where == zone or half not in self.splits:
+                inputs += below
+            else:
+                inputs.append(self.as_entry(self.place(half, where, below)))
+        return zone, inputs
+
+    def place(self, mask: int, zone: int, inputs: list[Entry]) -> Found:
+        """All assignments of a part to nodes of its zone, and the derived streams that can stand for sets of
+        it.
+        """
+        problem, group = self.problem, self.zoning[zone]
+        inside = {m for m in self.splits if m & ~mask == 0}
+        derived = [e for e in self.entries if e.mask in inside and e.mask.bit_count() > 1]
+        offered = inputs + derived
+        self.examined += len(group) ** max(0, len(inputs) - 1)
+        places = {n: i for i, n in enumerate(group)}
+        barred = frozenset((m, a, b, places[n]) for m, a, b, n in self.barred if n in places)
+        field = Cluster(problem.world.metric, group, lambda node: node)
+        table = fill(problem, field, offered, mask, self.splits, self.spare[list(group)], barred)
+        self.states += table.states
+        towards = problem.flow(mask) * problem.world.metric.row(problem.sink)
+        options: list[Found] = [Had(e) for e in table.entries.get(mask, ())]
+        if mask in table.made:
+            total = table.made[mask] + towards[table.field.nodes]
+            best = int(np.argmin(total))
+            if np.isfinite(total[best]):
+                options.append(table.read_made(mask, best))
+        if not options:
+            raise unmet(problem)
+        return min(options, key=lambda f: cost_of(problem, self.expand(f), problem.sink))
+
+    def as_entry(self, found: Found) -> Entry:
+        if isinstance(found, Had):
+            return found.entry
+        origin = Origin("operator", f"planned {len(self.built)}")
+        self.built[origin] = found
+        return Entry(mask_of(found), found.node, 0.0, origin)
+
+    def expand(self, found: Found) -> Found:
+        if isinstance(found, Had):
+            inner = self.built.get(found.entry.origin)
+            return found if inner is None else self.expand(inner)
+        return Made(found.mask, found.node, self.expand(found.left), self.expand(found.right))

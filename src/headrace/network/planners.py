@@ -1,0 +1,77 @@
+"""All planners under one roof: by name, with what they prepare once per network.
+
+A planner is a function of (query, what is deployed) to a plan. Hierarchies, cost spaces and zones belong to a
+network, not to a query; `Prepared` makes each the first time it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from headrace.errors import NetworkError
+from headrace.network.bottom_up import bottom_up
+from headrace.network.cost_space import embed
+from headrace.network.deployment import Deployment
+from headrace.network.exact import exact
+from headrace.network.exhaustive import exhaustive
+from headrace.network.hierarchy import Hierarchy, build, diameters
+from headrace.network.in_network import ZONES, Zones, in_network, zones
+from headrace.network.metric import Vector
+from headrace.network.npc import npc
+from headrace.network.plan import Plan
+from headrace.network.plan_then_deploy import plan_then_deploy
+from headrace.network.query import Query
+from headrace.network.relaxation import relaxation
+from headrace.network.top_down import top_down
+from headrace.network.world import World
+
+Planner = Callable[[Query, Deployment], Plan]
+DEFAULT_MAX_CS = 32
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A world with what planners prepare for it."""
+
+    world: World
+    max_cs: int = DEFAULT_MAX_CS
+    seed: int = 0
+    reuse: bool = True
+    zone_count: int = ZONES
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        return build(self.world.network, self.world.metric, self.max_cs, self.seed)
+
+    @cached_property
+    def spans(self) -> tuple[float, ...]:
+        return diameters(self.hierarchy, self.world.network, self.world.metric)
+
+    @cached_property
+    def points(self) -> Vector:
+        return embed(self.world.metric, self.seed)
+
+    @cached_property
+    def zones(self) -> Zones:
+        return zones(self.world.metric, self.zone_count, self.seed)
+
+    def planner(self, algorithm: str) -> Planner:
+        """A planner by name."""
+        found = PLANNERS.get(algorithm)
+        if found is None:
+            raise NetworkError(f"no planner is called {algorithm!r}; there are {', '.join(PLANNERS)}")
+        return lambda query, deployed: found(self, query, deployed)
+
+
+PLANNERS: dict[str, Callable[[Prepared, Query, Deployment], Plan]] = {
+    "exact": lambda p, q, d: exact(p.world, q, d, p.reuse),
+    "top-down": lambda p, q, d: top_down(p.world, q, p.hierarchy, d, p.reuse),
+    "npc": lambda p, q, d: npc(p.world, q, p.hierarchy, d, p.reuse, p.spans),
+    "bottom-up": lambda p, q, d: bottom_up(p.world, q, p.hierarchy, d, p.reuse),
+    "plan-then-deploy": lambda p, q, d: plan_then_deploy(p.world, q, d, p.reuse),
+    "in-network": lambda p, q, d: in_network(p.world, q, p.zones, d, p.reuse),
+    "relaxation": lambda p, q, d: relaxation(p.world, q, p.points, d, p.reuse),
+    "exhaustive": lambda p, q, d: exhaustive(p.world, q, d, p.reuse),
+}

@@ -1,0 +1,136 @@
+"""A network, a catalog and a cost model together: everything a planner asks "what does it cost?"."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from headrace.errors import NetworkError
+from headrace.network.catalog import Catalog
+from headrace.network.deployment import Delivery, Deployment, Feed, Operator, Origin
+from headrace.network.estimate import Estimator
+from headrace.network.metric import Metric, Vector
+from headrace.network.topology import USAGE, CostModel, Network
+from headrace.network.view import View, combine, restrict
+
+Relaxations = dict[tuple[Origin, View], tuple[float, dict[str, float]]]
+
+
+@dataclass(frozen=True)
+class World:
+    network: Network
+    catalog: Catalog
+    costs: CostModel = USAGE
+
+    def __post_init__(self) -> None:
+        for stream in self.catalog.streams:
+            if stream.node not in self.network.index:
+                raise NetworkError(
+                    f"stream {stream.name!r} arises at node {stream.node!r}, which network"
+                    f" {self.network.name!r}"
+                    " does not have; correct the stream's `node` or add the node"
+                )
+
+    @cached_property
+    def metric(self) -> Metric:
+        return Metric(self.network, self.costs)
+
+    @cached_property
+    def estimate(self) -> Estimator:
+        return Estimator(self.catalog)
+
+    def flow(self, view: View) -> float:
+        """What a view puts on each link it crosses, in the cost model's unit."""
+        found = self._flows.get(view)
+        if found is None:
+            whole = self.costs.unit == "bytes"
+            found = self._flows[view] = self.estimate.bytes(view) if whole else self.estimate.tuples(view)
+        return found
+
+    @cached_property
+    def _flows(self) -> dict[View, float]:
+        return {}
+
+    def distance(self, a: str, b: str) -> float:
+        return self.metric.between(self.network.at(a), self.network.at(b))
+
+    def feed_cost(self, feed: Feed, to: str) -> float:
+        distance = self.distance(feed.node, to)
+        return 0.0 if distance == 0 else self.flow(feed.view) * distance
+
+    def load(self, operator: Operator) -> float:
+        """Tuples per second an operator takes in."""
+        return sum(self.estimate.tuples(feed.view) for feed in operator.feeds)
+
+    def cost(self, deployment: Deployment) -> float:
+        """Σ flow × distance over all feeds, and processing where the cost model has it."""
+        travel = sum(self.feed_cost(feed, to) for feed, to in deployment.feeds())
+        if not self.costs.processing:
+            return travel
+        return travel + self.costs.processing * sum(self.load(o) for o in deployment.operators)
+
+    def loads(self, deployment: Deployment) -> Vector:
+        """Tuples per second taken in at each node."""
+        total = np.zeros(len(self.network.nodes))
+        for operator in deployment.operators:
+            total[self.network.at(operator.node)] += self.load(operator)
+        return total
+
+    def spare(self, deployment: Deployment) -> Vector:
+        """Capacity left at each node; below 0 where it may host nothing."""
+        limits = np.array([n.capacity if n.hosts else -1.0 for n in self.network.nodes])
+        return limits - self.loads(deployment) if np.isfinite(limits).any() else limits
+
+    def relaxation(
+        self,
+        deployment: Deployment,
+        origin: Origin,
+        asked: View,
+        limit: float = math.inf,
+        known: Relaxations | None = None,
+    ) -> tuple[float, dict[str, float]]:
+        """What it costs to let a deployed operator or sink also serve a view, and the load it adds per
+        operator.
+
+        Upstream of it every feed grows from what it carried to what both need; consumers of before filter as
+        before. Past `limit` the answer is infinite: nobody will want it. `known` keeps answers between calls
+        on one deployment.
+        """
+        offered = deployment.produced(origin)
+        widened = combine((offered, asked))
+        if widened == offered:
+            return 0.0, {}
+        known = {} if known is None else known
+        if (origin, widened) not in known:
+            known[origin, widened] = self._widening(deployment, origin, widened, limit, known)
+        return known[origin, widened]
+
+    def _widening(
+        self, deployment: Deployment, origin: Origin, widened: View, limit: float, known: Relaxations
+    ) -> tuple[float, dict[str, float]]:
+        producer: Operator | Delivery
+        is_operator = origin.kind == "operator"
+        producer = deployment.operator[origin.name] if is_operator else deployment.delivery[origin.name]
+        feeds = producer.feeds if isinstance(producer, Operator) else (producer.feed,)
+        cost = 0.0
+        loads: dict[str, float] = {}
+        for feed in feeds:
+            wide = restrict(widened, feed.view.names)
+            distance = self.distance(feed.node, producer.node)
+            if distance:
+                cost += (self.flow(wide) - self.flow(feed.view)) * distance
+            if isinstance(producer, Operator):
+                more = self.estimate.tuples(wide) - self.estimate.tuples(feed.view)
+                loads[producer.id] = loads.get(producer.id, 0.0) + more
+                cost += self.costs.processing * more
+            if cost > limit:
+                return math.inf, {}
+            if feed.origin.kind != "stream":
+                above, further = self.relaxation(deployment, feed.origin, wide, limit, known)
+                cost += above
+                for name, more in further.items():
+                    loads[name] = loads.get(name, 0.0) + more
+        return cost, loads

@@ -1,0 +1,101 @@
+"""Laws of the filter lattice and of views."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.network.filters import Atom, Condition, Filter, conjunction
+from headrace.network.view import combine, restrict
+
+from .worlds import random_query, random_world
+
+values = st.sampled_from([str(i) for i in range(5)]).map(lambda v: Atom(0.1, v))
+ranges = st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans(), st.booleans()).map(
+    lambda t: Atom((abs(t[0] - t[1]) + 1) / 10, None, min(t[:2]), max(t[:2]), t[2], t[3])
+)
+texts = st.sampled_from(["a like 'x%'", "b is null"]).map(lambda v: Atom(0.3, v))
+
+
+def condition(name: str, atoms: st.SearchStrategy) -> st.SearchStrategy:
+    return st.frozensets(atoms, min_size=1, max_size=3).map(lambda a: Condition(name, frozenset((name,)), a))
+
+
+filters = st.tuples(
+    st.none() | condition("x", values), st.none() | condition("y", ranges), st.none() | condition("z", texts)
+).map(lambda cs: conjunction(c for c in cs if c is not None))
+
+
+@given(filters, filters)
+@settings(deadline=None)
+def test_the_hull_is_looser_than_both(a: Filter, b: Filter):
+    """Relaxing admits everything either admitted, and never keeps a smaller share."""
+    hull = a.hull(b)
+    assert a.implies(hull)
+    assert b.implies(hull)
+    assert hull.selectivity >= max(a.selectivity, b.selectivity) - 1e-12
+
+
+@given(filters, filters, filters)
+@settings(deadline=None)
+def test_the_hull_is_a_lattice_join(a: Filter, b: Filter, c: Filter):
+    """Idempotent, commutative and associative up to what is admitted: the order of consumers does not
+    matter.
+    """
+    assert a.hull(a) == a
+    for one, other in ((a.hull(b), b.hull(a)), (a.hull(b).hull(c), a.hull(b.hull(c)))):
+        assert one.implies(other)
+        assert other.implies(one)
+
+
+def test_implication_of_ranges():
+    """x < 5 implies x <= 5 and x < 9, not the other way; a number implies a range it lies in."""
+    below, at_most = Atom(0.5, None, high=5, high_open=True), Atom(0.5, None, high=5)
+    assert below.implies(at_most)
+    assert not at_most.implies(below)
+    assert Atom(0.1, "4").implies(below)
+    assert not Atom(0.1, "ATL").implies(below)
+
+
+def test_residual_columns_are_those_of_conditions_that_were_loosened():
+    """After a looser filter, a stricter one needs the columns it still has to test."""
+    one = Filter((Condition("f", frozenset("f"), frozenset((Atom(0.1, "1"),))),))
+    two = Filter((Condition("f", frozenset("f"), frozenset((Atom(0.1, "2"),))),))
+    assert one.residual(one) == frozenset()
+    assert one.residual(one.hull(two)) == {"f"}
+
+
+def test_restricting_twice_is_restricting_once():
+    """What a set of streams carries does not depend on the tree above it."""
+    for seed in range(30):
+        rng = random.Random(seed)
+        world = random_world(rng, 3, 5)
+        query = random_query(rng, world, "Q", 5)
+        from headrace.network.query import normal
+
+        view = normal(world.catalog, query)
+        wide = frozenset(rng.sample(sorted(view.names), 4))
+        narrow = frozenset(rng.sample(sorted(wide), 2))
+        assert restrict(restrict(view, wide), narrow) == restrict(view, narrow)
+
+
+def test_combine_serves_all_and_is_associative():
+    """The least relaxation of three consumers is the same in any grouping, and serving it again changes
+    nothing.
+    """
+    from headrace.network.query import normal
+
+    for seed in range(60):
+        rng = random.Random(seed)
+        world = random_world(rng, 3, 3)
+        first = normal(world.catalog, random_query(rng, world, "Q", 3))
+        views = [first]
+        while len(views) < 3:
+            other = normal(world.catalog, random_query(rng, world, "Q", 3))
+            if other.signature == first.signature:
+                views.append(other)
+        a, b, c = views
+        assert combine((combine((a, b)), c)) == combine((a, combine((b, c)))) == combine(views)
+        assert combine((combine(views), a)) == combine(views)
