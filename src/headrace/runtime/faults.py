@@ -65,6 +65,9 @@ def explained(error: BaseException, batch: int | None) -> HeadraceError:
 
 
 def _head(text: str, lines: int = 3) -> str:
-    """The telling first lines, without the Java stack."""
-    said = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
-    return " ".join(said[:lines])[:1500]
+    """The telling lines: of a Python traceback the last, of Spark's words the first, of a Java stack none."""
+    said = [line for line in text.splitlines() if line.strip() and not line.startswith(("\tat ", "\t..."))]
+    traced = [i for i, line in enumerate(said) if line.startswith("Traceback (most recent call last)")]
+    if traced:
+        said = [line for line in said[traced[-1] + 1 :] if not line.startswith("  ")] or said
+    return " ".join(line.strip() for line in said[:lines])[:1500]

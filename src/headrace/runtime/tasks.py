@@ -4,16 +4,19 @@ not their code.
 
 from __future__ import annotations
 
-import os
+import errno
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import pyarrow as pa
 
+from headrace.errors import CheckpointError
 from headrace.kernels import duck
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source import Layout, run_source
 from headrace.kernels.spec import Batch, Program
+from headrace.state import Store
+from headrace.state.faults import FORBIDDEN, FULL, explanation
 
 Arrow = Iterator[pa.RecordBatch]
 
@@ -27,21 +30,22 @@ def slot_task(program: Program, batch: Batch, level: int) -> Callable[[Arrow], A
 
 
 def _source(program: Program, batch: Batch, layout: Layout, rows: Arrow) -> Arrow:
-    return _guarded(run_source(program, batch, layout, rows))
+    return _guarded(batch.store, run_source(program, batch, layout, rows))
 
 
 def _slot(program: Program, batch: Batch, level: int, rows: Arrow) -> Arrow:
-    return _guarded(run_slot(program, batch, level, rows))
+    return _guarded(batch.store, run_slot(program, batch, level, rows))
 
 
-def _guarded(rows: Arrow) -> Arrow:
+def _guarded(store: Store, rows: Arrow) -> Arrow:
+    """What a failing disk says, in the user's words; and no connection is used again after an error."""
     try:
         yield from rows
+    except OSError as e:
+        duck.reset()
+        if e.errno in (*FULL, *FORBIDDEN, errno.EIO):
+            raise CheckpointError(explanation(e, store.uri, "the files of this batch", "write")) from e
+        raise
     except BaseException:
         duck.reset()
         raise
-
-
-def worker_pid(_: Arrow) -> Arrow:  # pragma: no cover - runs in a worker
-    """The process id of a worker, for tests that kill one."""
-    yield pa.record_batch({"pid": pa.array([os.getpid()], pa.int64())})
