@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,13 +49,14 @@ _contenders = click.option(
 def main(context: click.Context) -> None:
     """Headrace and its rivals on the same files.
 
-    Without a command: the five workloads on the first 2 M rows, three times (half an hour).
+    Without a command: the five workloads on the first 2 M rows, three times (most of an hour).
     """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the run under way is ended too
     if context.invoked_subcommand is None:
         options = Options(files=4, warmup=1)
         folder = _folder("quick", options.rows)
         _run([w.name for w in MAIN], CONTENDERS, options, 3, folder)
-        tables.show(_summary(folder), Console())
+        tables.show(_summary(folder), _console())
 
 
 @main.command()
@@ -133,7 +135,7 @@ def tune(rows: int, workloads: Sequence[str], contenders: Sequence[str], files: 
 def compare(rows: int, label: str | None, committed: bool, strict: bool) -> None:
     """Print the ratios against the targets."""
     summary = json.loads(kept.COMMITTED.read_text()) if committed else _summary(_folder(label, rows))
-    if not tables.show(summary, Console()) and strict:
+    if not tables.show(summary, _console()) and strict:
         sys.exit(1)
 
 
@@ -167,7 +169,7 @@ def full(context: click.Context, rows: int, repeat: int) -> None:
     folder = _folder(None, rows)
     _run(list(WORKLOADS), CONTENDERS, Options(rows=rows), repeat, folder)
     context.invoke(report, rows=rows, label=None, command=None)
-    tables.show(_summary(folder), Console())
+    tables.show(_summary(folder), _console())
 
 
 def _run(
@@ -201,6 +203,11 @@ def _line(record: dict[str, Any], n: int, repeat: int) -> str:
         return f"{what} FAILED: {record['error']}"
     steady = f", {record['steady']:.2f} s per million rows in steady state" if record["steady"] else ""
     return f"{what} {record['seconds']:7.1f} s{steady}, {record['memory_mb']['total']} MB"
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=132)  # a log is as wide as the table
 
 
 def _flink() -> bool:

@@ -15,7 +15,7 @@ def show(summary: dict[str, Any], console: Console) -> bool:
     """Print ratios, shapes and differences; True if nothing measured misses its target or differs."""
     ratios = {(r.workload.name, r.rival): r for r in verdicts.ratios(summary)}
     table = Table(title="Headrace against its rivals: times faster (target); seconds per million rows")
-    table.add_column("workload")
+    table.add_column("workload", no_wrap=True)
     for column in ("headrace", *RIVALS, "floor"):
         table.add_column(column, justify="right")
     floors = verdicts.floors(summary)
