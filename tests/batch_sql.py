@@ -22,23 +22,30 @@ _WINDOW = ("window_start", "window_end")
 
 
 def batch_results(
-    spark: SparkSession, script: str, inputs: Mapping[str, DataFrame], times: Mapping[str, str], upto: int | None = None
+    spark: SparkSession,
+    script: str,
+    inputs: Mapping[str, DataFrame],
+    times: Mapping[str, str],
+    upto: Mapping[str, int] | None = None,
 ) -> dict[str, pa.Table]:
     """The results of each query of `script` over `inputs` (stream -> all of its rows).
 
     `times` names the progressing column of streams and of stateless queries. All windows that hold a row are reported, as
-    after a flush; with `upto`, those that end by then. A landmark reports up to the slide point after the largest value.
+    after a flush; with `upto`, the low-watermarks of the streams, those that end by then. A landmark reports up to the slide
+    point after the largest value.
     """
     for name, frame in inputs.items():
         frame.createOrReplaceTempView(name)
     out = {}
+    bounds = dict(upto or {})
     for statement in parse_script(script):
         if isinstance(statement, CreateQuery):
-            body = _Body(spark, times).rewrite(statement.body.copy())
-            frame = spark.sql(body.sql(dialect="spark"))
-            windowed = _WINDOW[0] in frame.columns and statement.name not in times
-            if windowed and upto is not None:
-                frame = frame.where(f"unix_micros(window_end) <= {upto}")
+            read = [t.name for t in statement.body.find_all(exp.Table)]
+            frame = spark.sql(_Body(spark, times).rewrite(statement.body.copy()).sql(dialect="spark"))
+            if upto is not None:
+                bounds[statement.name] = min(bounds[name] for name in read)
+                if statement.name not in times:
+                    frame = frame.where(f"unix_micros(window_end) <= {bounds[statement.name]}")
             frame.createOrReplaceTempView(statement.name)
             out[statement.name] = frame.toArrow()
     return out
@@ -66,9 +73,15 @@ class _Body:
         if windowed:
             return self._keep_window(body, [exp.column(c) for c in _WINDOW])
         group = body.args.get("group")
-        calls = [e for e in group.expressions if isinstance(e, exp.Anonymous) and e.name == "window"] if group else []
+        calls = (
+            [e for e in group.expressions if isinstance(e, exp.Anonymous) and e.name == "window"]
+            if group
+            else []
+        )
         if calls:
-            body.select(*(f"window.{c.removeprefix('window_')} AS {c}" for c in _WINDOW), dialect="spark", copy=False)
+            body.select(
+                *(f"window.{c.removeprefix('window_')} AS {c}" for c in _WINDOW), dialect="spark", copy=False
+            )
         return body
 
     def _keep_window(self, body: exp.Select, columns: list[exp.Column]) -> exp.Select:
@@ -111,11 +124,18 @@ class _Body:
         columns = "* EXCEPT (w)" if source.name in self.times else "* EXCEPT (w, window_start, window_end)"
         outer = f"SELECT {columns}, {at(start)} AS window_start, {at(end)} AS window_end FROM ({inner})"
         alias = source.alias_or_name
-        body.from_(exp.maybe_parse(f"({outer}) AS {alias}", into=exp.From, prefix="FROM", dialect="spark"), copy=False)
+        body.from_(
+            exp.maybe_parse(f"({outer}) AS {alias}", into=exp.From, prefix="FROM", dialect="spark"),
+            copy=False,
+        )
 
     def _integers(self, name: str) -> bool:
         column = self.times.get(name, "window_end")
-        return self.spark.table(name).schema[column].dataType.simpleString() not in ("timestamp", "date", "timestamp_ntz")
+        return self.spark.table(name).schema[column].dataType.simpleString() not in (
+            "timestamp",
+            "date",
+            "timestamp_ntz",
+        )
 
     def _time(self, name: str, integers: bool) -> str:
         column = self.times.get(name)

@@ -42,7 +42,9 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def events(count: int, seconds: float = 600, disorder: float = 20, seed: int = 1, start: float = 0) -> list[dict[str, Any]]:
+def events(
+    count: int, seconds: float = 600, disorder: float = 20, seed: int = 1, start: float = 0
+) -> list[dict[str, Any]]:
     """Rows of EVENTS over `seconds`, each up to `disorder` seconds behind its place, with NULLs in every other column."""
     rng = random.Random(seed)
 
@@ -87,11 +89,22 @@ def write_batches(folder: Path, rows: Sequence[Row], batches: int, schema: pa.Sc
         write(folder, rows[number * step : (number + 1) * step], number, schema)
 
 
-def stream_sql(name: str, path: Path, slack: str = "SLACK 30 SECONDS", columns: str = COLUMNS, on: str = "ts", **options: Any) -> str:
+def stream_sql(
+    name: str,
+    path: Path,
+    slack: str = "SLACK 30 SECONDS",
+    columns: str = COLUMNS,
+    on: str = "ts",
+    **options: Any,
+) -> str:
     """CREATE STREAM over a folder of Parquet files, one per batch unless told otherwise."""
     given = {"path": str(path), "maxFilesPerTrigger": 1, **options}
-    listed = ", ".join(f"{k} '{v}'" if isinstance(v, str) else f"{k} {v}" for k, v in given.items() if v is not None)
-    return f"CREATE STREAM {name} ({columns}) PROGRESSING ON {on} {slack} FROM 'parquet' OPTIONS ({listed});\n"
+    listed = ", ".join(
+        f"{k} '{v}'" if isinstance(v, str) else f"{k} {v}" for k, v in given.items() if v is not None
+    )
+    return (
+        f"CREATE STREAM {name} ({columns}) PROGRESSING ON {on} {slack} FROM 'parquet' OPTIONS ({listed});\n"
+    )
 
 
 def session(spark: Any, checkpoint: Path, script: str, slots: int = 2) -> hr.Session:
@@ -132,7 +145,9 @@ def same(ours: pa.Table, theirs: pa.Table) -> None:
     assert sorted(ours.column_names) == sorted(theirs.column_names)
     mine, other = multiset(ours), multiset(theirs, ours.column_names)
     extra, missing = mine - other, other - mine
-    assert not extra and not missing, f"only ours: {list(extra.items())[:5]}\nonly theirs: {list(missing.items())[:5]}"
+    assert (extra, missing) == (Counter(), Counter()), (
+        f"only ours: {list(extra.items())[:5]}\nonly theirs: {list(missing.items())[:5]}"
+    )
 
 
 def tables(run: Run, *names: str) -> dict[str, Counter[tuple[Any, ...]]]:

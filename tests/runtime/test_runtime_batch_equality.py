@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from batch_sql import batch_results
 from spark_kit import at, drained, events, multiset, same, stream_sql, tables, write_batches
 
@@ -62,12 +63,14 @@ def test_a_set_equals_batch_sql(spark: Any, source: Path, tmp_path: Path) -> Non
 
 def test_without_flush_only_complete_windows_are_there(spark: Any, source: Path, tmp_path: Path) -> None:
     """A drained run has reported exactly the windows that end at or before the low-watermark."""
-    script = stream_sql("s", source) + "\n".join(q + ";" for q in QUERIES.split(";") if " tumbling AS" in q or " sliding AS" in q)
+    script = stream_sql("s", source) + "\n".join(
+        q + ";" for q in QUERIES.split(";") if " tumbling AS" in q or " sliding AS" in q
+    )
     run = drained(spark, tmp_path / "ck", script)
     report = run.progress()
     assert report is not None
-    low_watermark = report.streams["s"].low_watermark
-    expected = batch_results(spark, script, {"s": spark.read.parquet(str(source))}, TIMES, upto=low_watermark)
+    upto = {"s": report.streams["s"].low_watermark or 0}
+    expected = batch_results(spark, script, {"s": spark.read.parquet(str(source))}, TIMES, upto)
     for name, table in expected.items():
         same(run.results(name).arrow(), table)
 
@@ -76,7 +79,13 @@ def test_batches_and_slots_do_not_matter(spark: Any, source: Path, tmp_path: Pat
     """Four batches on two slots and one batch on three give the same rows."""
     script = stream_sql("s", source) + QUERIES
     many = drained(spark, tmp_path / "many", script, flush=True)
-    one = drained(spark, tmp_path / "one", script.replace("maxFilesPerTrigger 1", "maxFilesPerTrigger 100"), slots=3, flush=True)
+    one = drained(
+        spark,
+        tmp_path / "one",
+        script.replace("maxFilesPerTrigger 1", "maxFilesPerTrigger 100"),
+        slots=3,
+        flush=True,
+    )
     assert (len(many.reports), len(one.reports)) == (5, 2)
     assert tables(many) == tables(one)
 
@@ -87,7 +96,9 @@ def test_session_time_zone(spark: Any, source: Path, tmp_path: Path, zone: str) 
     other = spark.newSession()
     other.conf.set("spark.sql.session.timeZone", zone)
     wanted = ("local_day", "tumbling", "seen")
-    script = stream_sql("s", source) + "\n".join(q + ";" for q in QUERIES.split(";") if any(f" {w} AS" in q for w in wanted))
+    script = stream_sql("s", source) + "\n".join(
+        q + ";" for q in QUERIES.split(";") if any(f" {w} AS" in q for w in wanted)
+    )
     run = drained(other, tmp_path / "ck", script, flush=True)
     expected = batch_results(other, script, {"s": other.read.parquet(str(source))}, TIMES)
     for name in wanted:
@@ -104,7 +115,8 @@ def test_union_of_two_streams(spark: Any, source: Path, tmp_path: Path) -> None:
     script = stream_sql("s", source) + stream_sql("r", tmp_path / "r", slack="SLACK 10 SECONDS")
     script += """
     CREATE QUERY both_ AS SELECT ts, k, v FROM s UNION ALL SELECT ts, lower(k), v + 1000 FROM r WHERE v IS NOT NULL;
-    CREATE QUERY counted AS SELECT k, count(*) AS n, sum(v) AS sv, min(v) AS lo FROM both_ [RANGE 2 MINUTES SLIDE 1 MINUTE] GROUP BY k;
+    CREATE QUERY counted AS SELECT k, count(*) AS n, sum(v) AS sv, min(v) AS lo
+      FROM both_ [RANGE 2 MINUTES SLIDE 1 MINUTE] GROUP BY k;
     CREATE QUERY alone AS SELECT count(*) AS n FROM r [RANGE 1 MINUTE];
     """
     run = drained(spark, tmp_path / "ck", script, flush=True)
@@ -126,24 +138,33 @@ def test_bytes_lists_and_structs(spark: Any, tmp_path: Path) -> None:
     """Columns of nested types pass through stateless queries and group-bys."""
     rows = events(60, seconds=200)
     write_batches(tmp_path / "s", rows, 2)
-    script = stream_sql("s", tmp_path / "s") + """
+    script = (
+        stream_sql("s", tmp_path / "s")
+        + """
     CREATE QUERY raw AS SELECT ts, named_struct('k', k, 'v', v) AS pair, array(v, v + 1) AS both_, CAST(k AS BINARY) AS b FROM s;
     CREATE QUERY grouped AS SELECT named_struct('ok', ok) AS o, CAST(k AS BINARY) AS b, count(*) AS n
       FROM s [RANGE 1 MINUTE] GROUP BY named_struct('ok', ok), CAST(k AS BINARY);
     """
+    )
     run = drained(spark, tmp_path / "ck", script, flush=True)
     ours = run.results("raw").arrow().to_pylist()
-    expected = batch_results(spark, script, {"s": spark.read.parquet(str(tmp_path / "s"))}, {"s": "ts", "raw": "ts"})
+    expected = batch_results(
+        spark, script, {"s": spark.read.parquet(str(tmp_path / "s"))}, {"s": "ts", "raw": "ts"}
+    )
     assert sorted(map(repr, ours)) == sorted(map(repr, expected["raw"].to_pylist()))
     grouped = run.results("grouped").arrow().to_pylist()
-    assert sorted(map(repr, grouped)) == sorted(repr({c: r[c] for c in grouped[0]}) for r in expected["grouped"].to_pylist())
+    assert sorted(map(repr, grouped)) == sorted(
+        repr({c: r[c] for c in grouped[0]}) for r in expected["grouped"].to_pylist()
+    )
 
 
 def test_windows_start_on_the_epoch(spark: Any, tmp_path: Path) -> None:
     """A window's start is a multiple of the slide from the epoch; a row at an end belongs to the next one."""
     rows = [{**events(1)[0], "ts": at(s), "k": "a"} for s in (0, 59.999999, 60)]
     write_batches(tmp_path / "s", rows, 1)
-    script = stream_sql("s", tmp_path / "s") + "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 1 MINUTE];"
+    script = (
+        stream_sql("s", tmp_path / "s") + "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 1 MINUTE];"
+    )
     run = drained(spark, tmp_path / "ck", script, flush=True)
     micros = [int(at(s).timestamp()) * 1_000_000 for s in (0, 60, 120)]
     assert multiset(run.results("q").arrow()) == {(2, micros[0], micros[1]): 1, (1, micros[1], micros[2]): 1}

@@ -14,12 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from spark_kit import at, drained, events, multiset, same, session, stream_sql, write, write_batches
 
 import headrace as hr
 from headrace.errors import OptionError, SinkError, SqlError
 from headrace.runtime.sinks import SparkWriter
 from headrace.state import ManifestLog, Store
+from spark_kit import at, drained, events, multiset, same, session, stream_sql, write, write_batches
 
 Q = "CREATE QUERY q AS SELECT k, count(*) AS n, sum(price) AS sp FROM s [RANGE 1 MINUTE] GROUP BY k;"
 BLANK = events(1)[0]
@@ -89,7 +89,11 @@ def test_late_and_unusable_rows(spark: Any, tmp_path: Path) -> None:
 
     far = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
     write(tmp_path / "s", [row(at(10), "a"), row(None, "none"), row(at(200), "a"), row(far, "far")], 0)
-    write(tmp_path / "s", [row(at(15), "late"), row(at(165), "in time"), row(datetime(1970, 1, 1, tzinfo=UTC), "old")], 1)
+    write(
+        tmp_path / "s",
+        [row(at(15), "late"), row(at(165), "in time"), row(datetime(1970, 1, 1, tzinfo=UTC), "old")],
+        1,
+    )
     write(tmp_path / "s", [row(at(500), "a")], 2)
     run = drained(spark, tmp_path / "ck", stream_sql("s", tmp_path / "s") + Q, flush=True)
     kept = run.late("s").arrow()
@@ -107,7 +111,12 @@ def test_late_and_unusable_rows(spark: Any, tmp_path: Path) -> None:
     counted = Counter({r["k"]: r["n"] for r in run.results("q").arrow().to_pylist() if r["k"] != "a"})
     assert counted == {"in time": 1}
     assert sum(r["n"] for r in run.results("q").arrow().to_pylist()) == 4
-    assert [(r.streams["s"].late, r.streams["s"].rejected) for r in run.reports] == [(0, 2), (2, 0), (0, 0), (0, 0)]
+    assert [(r.streams["s"].late, r.streams["s"].rejected) for r in run.reports] == [
+        (0, 2),
+        (2, 0),
+        (0, 0),
+        (0, 0),
+    ]
     same(run.late("s").spark().toArrow(), kept)
     with pytest.raises(OptionError, match="there is no stream 'q'"):
         run.late("q")
@@ -115,9 +124,14 @@ def test_late_and_unusable_rows(spark: Any, tmp_path: Path) -> None:
 
 def test_1970_in_the_first_batch(spark: Any, tmp_path: Path) -> None:
     """A row of 1970 among the first is in a window of its own and holds nothing up."""
-    rows = [{**BLANK, "ts": t, "k": "a"} for t in (datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC), at(10), at(100))]
+    rows = [
+        {**BLANK, "ts": t, "k": "a"} for t in (datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC), at(10), at(100))
+    ]
     write(tmp_path / "s", rows)
-    script = stream_sql("s", tmp_path / "s") + "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10 MINUTES SLIDE 1 MINUTE];"
+    script = (
+        stream_sql("s", tmp_path / "s")
+        + "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10 MINUTES SLIDE 1 MINUTE];"
+    )
     run = drained(spark, tmp_path / "ck", script, flush=True)
     assert sum(run.results("q").arrow().column("n").to_pylist()) == 30
     assert run.late("s").arrow().num_rows == 0
@@ -130,10 +144,14 @@ def test_user_defined_aggregate(spark: Any, source: Path, tmp_path: Path) -> Non
     one.aggregate("sum_of_squares", sub=lambda values: sum(v * v for v in values if v is not None), super=sum)
     one.aggregate(
         "spread",
-        sub=lambda values: [min(v for v in values if v is not None), max(v for v in values if v is not None)]
-        if any(v is not None for v in values)
-        else None,
-        super=lambda states: [min(s[0] for s in states if s), max(s[1] for s in states if s)] if any(states) else None,
+        sub=lambda values: (
+            [min(v for v in values if v is not None), max(v for v in values if v is not None)]
+            if any(v is not None for v in values)
+            else None
+        ),
+        super=lambda states: (
+            [min(s[0] for s in states if s), max(s[1] for s in states if s)] if any(states) else None
+        ),
         final=lambda state: state[1] - state[0],
         argument="INTEGER",
         state="INTEGER[]",
@@ -168,7 +186,9 @@ def test_a_failing_aggregate_says_so(spark: Any, source: Path, tmp_path: Path) -
 
 
 # -- sinks ---------------------------------------------------------------------------------------------------------
-def test_every_sink_gets_every_row_once(spark: Any, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_sink_gets_every_row_once(
+    spark: Any, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Directories of three formats, the console, a callback and a Spark writer all get what was committed, with its batch id."""
     called: list[tuple[str, int, pa.Table]] = []
     written: list[tuple[int, str, int]] = []
@@ -176,7 +196,9 @@ def test_every_sink_gets_every_row_once(spark: Any, source: Path, tmp_path: Path
     run = drained(
         spark,
         tmp_path / "ck",
-        stream_sql("s", source) + Q + "CREATE QUERY pairs AS SELECT ts, array(v, 1) AS a, named_struct('k', k) AS o FROM s WHERE v > 30;",
+        stream_sql("s", source)
+        + Q
+        + "CREATE QUERY pairs AS SELECT ts, array(v, 1) AS a, named_struct('k', k) AS o FROM s WHERE v > 30;",
         flush=True,
         sinks=[
             "console",
@@ -190,16 +212,22 @@ def test_every_sink_gets_every_row_once(spark: Any, source: Path, tmp_path: Path
     assert sum(n for _, q, n in written if q == "q") == ours.num_rows
     assert {b for q, b, _ in called} == {r.batch_id for r in run.reports}
     files = sorted((out["parquet"] / "q").iterdir())
-    assert [f.name for f in files] == [f"{b:012d}.parquet" for b in sorted({b for q, b, _ in called if q == "q"})]
+    assert [f.name for f in files] == [
+        f"{b:012d}.parquet" for b in sorted({b for q, b, _ in called if q == "q"})
+    ]
     same(pa.concat_tables(pq.read_table(f) for f in files), ours)
     lines = [json.loads(line) for f in (out["json"] / "q").iterdir() for line in f.read_text().splitlines()]
     assert Counter((r["k"], r["n"]) for r in lines) == Counter((r["k"], r["n"]) for r in ours.to_pylist())
     assert datetime.fromisoformat(lines[0]["window_start"]) in ours.column("window_start").to_pylist()
     read = [row for f in (out["csv"] / "q").iterdir() for row in csv.DictReader(f.open())]
     assert sum(int(r["n"]) for r in read) == sum(ours.column("n").to_pylist())
-    nested = [json.loads(line) for f in (out["json"] / "pairs").iterdir() for line in f.read_text().splitlines()]
+    nested = [
+        json.loads(line) for f in (out["json"] / "pairs").iterdir() for line in f.read_text().splitlines()
+    ]
     assert all(r["a"][1] == 1 and set(r["o"]) == {"k"} for r in nested)
-    assert len(nested) == sum(len(f.read_text().splitlines()) - 1 for f in (out["csv"] / "pairs").iterdir()) > 0
+    assert (
+        len(nested) == sum(len(f.read_text().splitlines()) - 1 for f in (out["csv"] / "pairs").iterdir()) > 0
+    )
     assert "q, batch 1" in capsys.readouterr().out
 
 
@@ -217,10 +245,15 @@ def test_sinks_catch_up_after_a_crash(spark: Any, source: Path, tmp_path: Path) 
         fine.append((batch, multiset(table)))
 
     one = session(spark, tmp_path / "ck", script).start(available_now=True, sinks=[counts, dies])
-    with pytest.raises(SinkError, match=r"(?s)batch 1: sink callback#2 failed: ConnectionError: the other side is gone.*committed"):
+    with pytest.raises(
+        SinkError,
+        match=r"(?s)batch 1: sink callback#2 failed: ConnectionError: the other side is gone.*committed",
+    ):
         one.wait()
     assert one.results("q").arrow().num_rows
-    run = drained(spark, tmp_path / "ck", script, sinks=[counts, lambda q, b, t: second.append((b, multiset(t)))])
+    run = drained(
+        spark, tmp_path / "ck", script, sinks=[counts, lambda q, b, t: second.append((b, multiset(t)))]
+    )
     assert first == []
     assert fine == second
     assert [b for b, _ in second] == sorted({b for b, _ in second})
@@ -233,9 +266,16 @@ def test_a_new_directory_gets_everything(spark: Any, source: Path, tmp_path: Pat
     drained(spark, tmp_path / "ck", script)
     heard: list[int] = []
     run = drained(
-        spark, tmp_path / "ck", script, flush=True, sinks=[f"parquet:{tmp_path / 'out'}", lambda q, b, t: heard.append(b)]
+        spark,
+        tmp_path / "ck",
+        script,
+        flush=True,
+        sinks=[f"parquet:{tmp_path / 'out'}", lambda q, b, t: heard.append(b)],
     )
-    same(pa.concat_tables(pq.read_table(f) for f in (tmp_path / "out" / "q").iterdir()), run.results("q").arrow())
+    same(
+        pa.concat_tables(pq.read_table(f) for f in (tmp_path / "out" / "q").iterdir()),
+        run.results("q").arrow(),
+    )
     assert heard == [5]
 
 
@@ -253,7 +293,9 @@ def test_on_batch_may_fail(spark: Any, source: Path, tmp_path: Path) -> None:
     def fails(report: Any) -> None:
         raise KeyError("nobody")
 
-    run = session(spark, tmp_path / "ck", stream_sql("s", source) + Q).start(available_now=True, on_batch=fails)
+    run = session(spark, tmp_path / "ck", stream_sql("s", source) + Q).start(
+        available_now=True, on_batch=fails
+    )
     with pytest.raises(SinkError, match="batch 1: on_batch failed: KeyError: 'nobody'"):
         run.wait()
     again = drained(spark, tmp_path / "ck", stream_sql("s", source) + Q)

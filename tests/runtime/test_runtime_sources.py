@@ -12,13 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from batch_sql import batch_results
 from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
-from spark_kit import COLUMNS, drained, events, multiset, place, same, write, write_batches
 
 import headrace as hr
+from batch_sql import batch_results
 from headrace.errors import SourceError, SqlError
+from spark_kit import COLUMNS, drained, events, multiset, place, same, write, write_batches
 
 ROWS = events(200, seconds=300)
 PER_MINUTE = "SELECT k, count(*) AS n, sum(v) AS sv, sum(price) AS sp, max(day) AS d FROM s [RANGE 1 MINUTE] GROUP BY k"
@@ -42,7 +42,10 @@ def write_text(folder: Path, kind: str, batches: int = 2) -> Path:
             if kind == "json":
                 lines.append(json.dumps(told))
             else:
-                quoted = [f'"{told["k"]}"' if told["k"] is not None else "", *(told[c] for c in ("v", "price", "day", "x", "ok"))]
+                quoted = [
+                    f'"{told["k"]}"' if told["k"] is not None else "",
+                    *(told[c] for c in ("v", "price", "day", "x", "ok")),
+                ]
                 lines.append(",".join([told["ts"], *("" if v is None else str(v) for v in quoted)]))
         hidden = folder / f".{number}"
         hidden.write_text("\n".join(lines) + "\n")
@@ -65,21 +68,38 @@ def test_text_files(spark: Any, tmp_path: Path, kind: str) -> None:
 
 def test_a_given_frame(spark: Any, rows: Path, tmp_path: Path) -> None:
     """A streaming DataFrame with a projection of its own is a stream; progress is declared beside it."""
-    frame = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(rows)).where("v > 0 OR v IS NULL")
+    frame = (
+        spark.readStream.schema(COLUMNS)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(rows))
+        .where("v > 0 OR v IS NULL")
+    )
     session = hr.Session(checkpoint=tmp_path / "ck", slots=2)
     session.stream("s", frame, progress=hr.slack("1 minute", on="ts")).query("q", PER_MINUTE)
     run = session.start(available_now=True, flush=True)
     run.wait()
     batch = spark.read.parquet(str(rows)).where("v > 0 OR v IS NULL")
-    same(run.results("q").arrow(), batch_results(spark, f"CREATE QUERY q AS {PER_MINUTE};", {"s": batch}, {"s": "ts"})["q"])
+    same(
+        run.results("q").arrow(),
+        batch_results(spark, f"CREATE QUERY q AS {PER_MINUTE};", {"s": batch}, {"s": "ts"})["q"],
+    )
 
 
 def test_ordered_integers(spark: Any, tmp_path: Path) -> None:
     """An integer attribute makes progress by its own values; windows are in its unit."""
     schema = pa.schema([("seq", pa.int64()), ("k", pa.string())])
     for number in range(3):
-        write(tmp_path / "s", [{"seq": i - 30, "k": "ab"[i % 2]} for i in range(number * 40, number * 40 + 40)], number, schema)
-    frame = spark.readStream.schema("seq BIGINT, k STRING").option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "s"))
+        write(
+            tmp_path / "s",
+            [{"seq": i - 30, "k": "ab"[i % 2]} for i in range(number * 40, number * 40 + 40)],
+            number,
+            schema,
+        )
+    frame = (
+        spark.readStream.schema("seq BIGINT, k STRING")
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(tmp_path / "s"))
+    )
     session = hr.Session(spark, checkpoint=tmp_path / "ck", slots=2)
     session.stream("s", frame, progress=hr.ordered(on="seq"))
     session.query("q", "SELECT k, count(*) AS n, min(seq) AS lo FROM s [RANGE 20 SLIDE 10] GROUP BY k")
@@ -98,7 +118,11 @@ def test_ordered_integers(spark: Any, tmp_path: Path) -> None:
     assert multiset(run.results("gsql").arrow()) == gsql
     report = run.progress()
     assert report is not None
-    assert (report.streams["s"].unit, report.streams["s"].max_value, report.streams["s"].low_watermark) == ("int", 89, 89)
+    assert (report.streams["s"].unit, report.streams["s"].max_value, report.streams["s"].low_watermark) == (
+        "int",
+        89,
+        89,
+    )
 
 
 class Ticks(DataSource):
@@ -111,22 +135,27 @@ class Ticks(DataSource):
     def schema(self) -> str:
         return "ts timestamp, n int"
 
-    def simpleStreamReader(self, schema: Any) -> SimpleDataSourceStreamReader:  # noqa: N802 - Spark's name
+    def simpleStreamReader(self, schema: Any) -> SimpleDataSourceStreamReader:
         return TicksReader()
 
 
 class TicksReader(SimpleDataSourceStreamReader):
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
+    def initialOffset(self) -> dict[str, int]:
         return {"n": 0}
 
     def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[Any, int]], dict[str, int]]:
         end = min(start["n"] + 10, 30)
         return self.readBetweenOffsets(start, {"n": end}), {"n": end}
 
-    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[Any, int]]:  # noqa: N802
+    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[Any, int]]:
         from datetime import UTC, datetime, timedelta
 
-        return iter([(datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=n), n) for n in range(start["n"], end["n"])])
+        return iter(
+            [
+                (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=n), n)
+                for n in range(start["n"], end["n"])
+            ]
+        )
 
 
 def test_python_data_source(spark: Any, tmp_path: Path) -> None:
@@ -188,8 +217,12 @@ def test_relative_paths(spark: Any, rows: Path, tmp_path: Path) -> None:
     base = tmp_path / "a b [c] ü%20"
     base.mkdir()
     os.symlink(rows, base / "in")
-    script = f"CREATE STREAM s ({COLUMNS}) PROGRESSING ON ts SLACK 1 MINUTE FROM 'parquet' OPTIONS (path 'in');"
-    session = hr.Session(spark, checkpoint=base / "ck", slots=1).sql(script, base=tmp_path / "x" / ".." / base.name)
+    script = (
+        f"CREATE STREAM s ({COLUMNS}) PROGRESSING ON ts SLACK 1 MINUTE FROM 'parquet' OPTIONS (path 'in');"
+    )
+    session = hr.Session(spark, checkpoint=base / "ck", slots=1).sql(
+        script, base=tmp_path / "x" / ".." / base.name
+    )
     session.query("q", PER_MINUTE)
     run = session.start(available_now=True)
     run.wait()
@@ -230,7 +263,10 @@ def test_an_unknown_format_is_refused(spark: Any, tmp_path: Path) -> None:
     ("columns", "said"),
     [
         ("ts TIMESTAMP, k STRNG", "stream s: .*STRNG"),
-        ("ts DOUBLE, k STRING", "ts is DOUBLE, but a progressing attribute is a TIMESTAMP, a DATE or an integer"),
+        (
+            "ts DOUBLE, k STRING",
+            "ts is DOUBLE, but a progressing attribute is a TIMESTAMP, a DATE or an integer",
+        ),
         ("ts TIMESTAMP, k STRING, K INT", "stream s: column 'k' is declared twice"),
         ("at TIMESTAMP, k STRING", r"stream s: the progressing attribute 'ts' is not a column"),
         ("ts TIMESTAMP, window_start INT", "stream s: 'window_start' is the name of a result column"),
@@ -241,4 +277,6 @@ def test_columns_that_cannot_be(spark: Any, tmp_path: Path, columns: str, said: 
     (tmp_path / "in").mkdir()
     script = f"CREATE STREAM s ({columns}) PROGRESSING ON ts SLACK 1 MINUTE FROM 'parquet' OPTIONS (path '{tmp_path}/in');"
     with pytest.raises(SqlError, match=said):
-        hr.Session(spark, checkpoint=tmp_path / "ck").sql(script).query("q", "SELECT count(*) n FROM s [RANGE 1 MINUTE]").start()
+        hr.Session(spark, checkpoint=tmp_path / "ck").sql(script).query(
+            "q", "SELECT count(*) n FROM s [RANGE 1 MINUTE]"
+        ).start()

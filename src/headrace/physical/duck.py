@@ -78,7 +78,7 @@ class _Translator:
             raise unlike(nodes[0].parent or nodes[0], [v.type for v in values])
         return [v.sql if v.type == common else cast(v.sql, v.type, common) for v in values], common
 
-    # -- leaves ----------------------------------------------------------------------------------------------
+    # -- leaves --------------------
     def column(self, node: exp.Expr) -> Typed:
         return Typed(f'"{node.name}"', self.scope[node.name])
 
@@ -106,7 +106,7 @@ class _Translator:
                 return Typed(f'({value.sql})."{field}"', type_)
         raise PlanError(f"{spark_sql(node)}: there is no field {name!r} in {value.type}")
 
-    # -- logic -----------------------------------------------------------------------------------------------
+    # -- logic --------------------
     def connector(self, node: exp.Expr) -> Typed:
         word = "AND" if isinstance(node, exp.And) else "OR"
         return Typed(
@@ -160,7 +160,7 @@ class _Translator:
         text, pattern = self.as_(node.this, "string"), self.as_(node.expression, "string")
         return Typed(f"({text} {word} {pattern} ESCAPE '{escape}')", "boolean")
 
-    # -- arithmetic ------------------------------------------------------------------------------------------
+    # -- arithmetic --------------------
     def binary(self, node: exp.Expr) -> Typed:
         operator = _OPERATORS[type(node)]
         a, b = self(node.this), self(node.expression)
@@ -251,7 +251,7 @@ class _Translator:
             return Typed(wrapped(f"{x}::HUGEINT * (1::HUGEINT << {by})", type_), type_)
         return Typed(f"({x} >> {by})", type_)
 
-    # -- conditions ------------------------------------------------------------------------------------------
+    # -- conditions --------------------
     def case(self, node: exp.Expr) -> Typed:
         branches = node.args["ifs"]
         default = node.args.get("default") or exp.Null()
@@ -275,7 +275,7 @@ class _Translator:
         target = spark_type(node.args["to"])
         return Typed(cast(value.sql, value.type, target), target)
 
-    # -- collections -----------------------------------------------------------------------------------------
+    # -- collections --------------------
     def bracket(self, node: exp.Expr) -> Typed:
         value = self(node.this)
         if not value.type.startswith("array<") or len(node.expressions) != 1:
@@ -342,7 +342,7 @@ def fields(type_: str) -> list[tuple[str, str]]:
     return out
 
 
-# -- operators -----------------------------------------------------------------------------------------------
+# -- operators --------------------
 def divided(a: str, b: str, p1: int, s1: int, p2: int, s2: int, scale: int, how: str = "/") -> str:
     """a / b in units of 10^-scale, exactly, halves away from zero (`//`: towards zero); NULL if b is 0."""
     up = scale - s1 + s2

@@ -171,7 +171,7 @@ def _filled(template: str, values: list[str]) -> str:
     return re.sub(r"\{(\d)\}", lambda m: f"({values[int(m[1])]})", template)
 
 
-# -- functions that look at their arguments ------------------------------------------------------------------
+# -- functions that look at their arguments --------------------
 def _same_type(template: str) -> Callable[[Translator, exp.Expr], Typed]:
     def rule(translate: Translator, node: exp.Expr) -> Typed:
         value = translate(node.expressions[0] if isinstance(node, exp.Anonymous) else node.this)

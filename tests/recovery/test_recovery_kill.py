@@ -1,0 +1,168 @@
+"""Kill -9 at random points, many times: the results are those of an undisturbed run, no row lost, none doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from recovery_kit import MOMENTS, descendants, finish, kill_at, start
+
+from headrace.state import ManifestLog, Store
+from headrace.testing import LocalRun
+from spark_kit import drained, events, multiset, stream_sql, write_batches
+
+QUERIES = """
+CREATE QUERY q AS SELECT k, count(*) AS n, sum(v) AS sv, sum(price) AS sp FROM s [RANGE 1 MINUTE] GROUP BY k;
+CREATE QUERY slid AS SELECT k, ok, count(*) AS n, count(DISTINCT day) AS days
+  FROM s [RANGE 3 MINUTES SLIDE 1 MINUTE] GROUP BY k, ok;
+CREATE QUERY over_ AS SELECT sum(n) AS n, count(*) AS ks FROM q;
+CREATE QUERY raw AS SELECT ts, k, v FROM s WHERE v > 0;
+"""
+NAMES = ("q", "slid", "over_", "raw")
+
+
+def committed(checkpoint: Path) -> dict[str, Counter[Any]]:
+    """All committed results, read through the manifests, and the late rows."""
+    log = ManifestLog(Store.open(checkpoint))
+    found = {}
+    for name, paths in [*((n, log.results(n)) for n in NAMES), ("late", log.late("s"))]:
+        tables = [pq.read_table(checkpoint / f.path) for f in paths]
+        assert [t.num_rows for t in tables] == [f.rows for f in paths]
+        found[name] = multiset(pa.concat_tables(tables)) if tables else Counter()
+    return found
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight batches with more disorder than slack, so that some rows are late."""
+    folder = tmp_path_factory.mktemp("kill") / "s"
+    write_batches(folder, events(800, seconds=1200, disorder=150), 8)
+    return folder
+
+
+def killed(tmp_path: Path, script: str, expected: dict[str, Counter[Any]], kills: int, seed: int) -> None:
+    """Kill a run `kills` times, then let it finish."""
+    rng = random.Random(seed)
+    checkpoint = tmp_path / "ck"
+    moments = [m for m in MOMENTS for _ in range(-(-kills // len(MOMENTS)))]
+    rng.shuffle(moments)
+    for number, moment in enumerate(moments[:kills]):
+        process = start("recovery_driver.py", script, "local[2]", checkpoint, 2)
+        if not kill_at(process, checkpoint, moment, rng, alone=number % 2 == 1):
+            assert process.wait() == 0
+        now = committed(checkpoint)
+        for name, rows in now.items():
+            assert not rows - expected[name], (
+                f"after the kill at {moment!r}, {name} has rows it must not have"
+            )
+    assert finish(start("recovery_driver.py", script, "local[2]", checkpoint, 2))
+    assert committed(checkpoint) == expected
+
+
+def test_a_driver_killed_a_few_times(spark: Any, source: Path, tmp_path: Path) -> None:
+    """Three kills, as soon as files of three kinds appear."""
+    script = stream_sql("s", source) + QUERIES
+    drained(spark, tmp_path / "fine", script, flush=True)
+    expected = committed(tmp_path / "fine")
+    assert sum(expected["late"].values()) > 0
+    killed(tmp_path, script, expected, kills=3, seed=3)
+
+
+@pytest.mark.slow
+def test_a_driver_killed_many_times(spark: Any, source: Path, tmp_path: Path) -> None:
+    """Twenty-one kills, at every kind of moment, of the driver alone or with all it has started."""
+    script = stream_sql("s", source) + QUERIES
+    drained(spark, tmp_path / "fine", script, flush=True)
+    killed(
+        tmp_path,
+        script,
+        committed(tmp_path / "fine"),
+        kills=21,
+        seed=int(os.environ.get("HEADRACE_SEED", "1")),
+    )
+
+
+def test_the_kernels_killed_many_times(tmp_path: Path) -> None:
+    """The same kernels, segments and manifests without Spark, killed fifteen times: cheap, so many points are met."""
+    rng = random.Random(5)
+    script = (
+        "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) PROGRESSING ON ts SLACK 20 SECONDS FROM 'memory';\n"
+    )
+    script += "CREATE QUERY q AS SELECT k, count(*) AS n, sum(v) AS sv FROM s [RANGE 2 MINUTES SLIDE 1 MINUTE] GROUP BY k;\n"
+    script += "CREATE QUERY over_ AS SELECT sum(n) AS n FROM q;\n CREATE QUERY raw AS SELECT ts, v FROM s WHERE v > 40;\n"
+    script += "CREATE QUERY slid AS SELECT max(v) AS v FROM s [RANGE ALL SLIDE 2 MINUTES ORIGIN '2024-03-09 22:00:00'];\n"
+    folder = tmp_path / "batches"
+    folder.mkdir()
+    rows = [[int(r["ts"].timestamp() * 1e6), r["k"], r["v"]] for r in events(2000, seconds=3000, disorder=90)]
+    for number in range(40):
+        (folder / f"{number:03d}.json").write_text(json.dumps(rows[number * 50 : number * 50 + 50]))
+    fine = LocalRun(script, path=str(tmp_path / "fine"))
+    for number in range(40):
+        fine.push(s=rows[number * 50 : number * 50 + 50])
+    fine.flush()
+    kills = 0
+    for number in range(15):
+        process = start("recovery_local_driver.py", script, tmp_path / "ck", folder)
+        moment = ("manifests", "results", "segments")[number % 3]
+        kills += kill_at(process, tmp_path / "ck", moment, rng, alone=True)
+        process.wait()
+    assert kills > 5
+    assert finish(start("recovery_local_driver.py", script, tmp_path / "ck", folder))
+    assert committed(tmp_path / "ck") == committed(tmp_path / "fine")
+
+
+# -- workers and executors -----------------------------------------------------------------------------------------
+def workers(driver: int) -> list[int]:
+    """Python workers: children of Spark's Python daemons."""
+    daemons = descendants(driver, "pyspark.daemon")
+    return [pid for daemon in daemons for pid in descendants(daemon, "pyspark.daemon")]
+
+
+def lost_while_running(tmp_path: Path, script: str, master: str, victims: Any, losses: int) -> int:
+    """Run to the end, killing a victim whenever a result or a segment of another batch appears; how many were killed."""
+    checkpoint = tmp_path / "ck"
+    process = start("recovery_driver.py", script, master, checkpoint, 2)
+    killed_, last = 0, 0
+    end = time.monotonic() + 600
+    while process.poll() is None and time.monotonic() < end:
+        seen = max(
+            (int(p.name[:12]) for d in ("results", "segments") for p in (checkpoint / d).rglob("0*-*")),
+            default=0,
+        )
+        if killed_ < losses and seen > last:
+            for pid in victims(process.pid)[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed_, last = killed_ + 1, seen
+        time.sleep(0.002)
+    assert finish(process), "the run must survive"
+    return killed_
+
+
+def test_lost_workers(spark: Any, source: Path, tmp_path: Path) -> None:
+    """Python workers killed in the middle of batches: their tasks are done again, and the results are exact."""
+    script = stream_sql("s", source) + QUERIES
+    drained(spark, tmp_path / "fine", script, flush=True)
+    assert lost_while_running(tmp_path, script, "local[2]", workers, losses=4) >= 2
+    assert committed(tmp_path / "ck") == committed(tmp_path / "fine")
+
+
+@pytest.mark.slow
+def test_lost_executors(spark: Any, source: Path, tmp_path: Path) -> None:
+    """Executors of a local cluster killed in the middle of batches: lost tasks run elsewhere, and the results are exact."""
+    script = stream_sql("s", source) + QUERIES
+    drained(spark, tmp_path / "fine", script, flush=True)
+
+    def executors(driver: int) -> list[int]:
+        return [p for p in descendants(driver, "CoarseGrainedExecutorBackend") if workers(p)]
+
+    assert lost_while_running(tmp_path, script, "local-cluster[2,1,1024]", executors, losses=2) >= 1
+    assert committed(tmp_path / "ck") == committed(tmp_path / "fine")
