@@ -30,7 +30,7 @@ from headrace.logical.plan import Call
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.duck import divided, unscaled
 from headrace.physical.duck_cast import cast, duck_type, spark_name, wrapped
-from headrace.physical.spark_types import INTEGERS, arithmetic, decimal, decimal_of, is_decimal
+from headrace.physical.spark_types import INTEGERS, decimal, decimal_of, is_decimal, scale
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ def result_type(call: Call, types: Sequence[str], user: Mapping[str, UserAggrega
         return "double"
     if function.startswith(("sum", "avg")):
         if is_decimal(kind):
-            precision, scale = decimal_of(kind) or (38, 0)
+            precision, digits = decimal_of(kind) or (38, 0)
             if function.startswith("sum"):
-                return decimal(min(38, precision + 10), scale)
-            return decimal(min(38, precision + 4), min(38, scale + 4))
+                return decimal(min(38, precision + 10), digits)
+            return decimal(min(38, precision + 4), min(38, digits + 4))
         return "bigint" if function.startswith("sum") and kind in INTEGERS else "double"
     return kind
 
@@ -121,8 +121,8 @@ def _sum_partial(type_: str) -> Partial:
     if type_ in INTEGERS:
         return Partial(wrapped("sum({0})", "bigint"), wrapped("sum({p})", "bigint"))
     if is_decimal(type_):
-        _, scale = decimal_of(type_) or (38, 0)
-        return Partial(f"sum({{0}})::DECIMAL(38,{scale})", f"sum({{p}})::DECIMAL(38,{scale})")
+        wide = f"DECIMAL(38,{scale(type_)})"
+        return Partial(f"sum({{0}})::{wide}", f"sum({{p}})::{wide}")
     return Partial(f"sum({_double(type_)})", "sum({p})")
 
 
@@ -136,19 +136,17 @@ def _sum(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 def _avg(call: Call, types: tuple[str, ...]) -> Decomposed:
     total = _sum_partial("double" if types[0] == "bigint" else types[0])  # a wrapped sum has no average
-    return Decomposed((total, _counter("count({0})")), _quotient("{0}", "{1}", types[0]))
+    counted = _double(types[0]) if types[0] == "string" else "{0}"
+    return Decomposed((total, _counter(f"count({counted})")), _quotient("{0}", "{1}", types[0]))
 
 
 def _quotient(total: str, count: str, type_: str) -> str:
     """total / count; for decimals with the digits Spark keeps."""
     if not is_decimal(type_):
         return f"({total})::DOUBLE / nullif({count}, 0)"
-    precision, scale = decimal_of(type_) or (38, 0)
-    dividend = (min(38, precision + 10), scale)
-    found = arithmetic("/", decimal(*dividend), "decimal(20,0)")
-    assert found is not None
-    digits = divided(f"({total})", count, *dividend, 20, 0, (decimal_of(found[2]) or (38, 6))[1])
-    return unscaled(digits, found[2])
+    precision, digits = decimal_of(type_) or (38, 0)
+    result = decimal(min(38, precision + 4), min(38, digits + 4))
+    return unscaled(divided(f"({total})", count, digits, 0, scale(result)), result)
 
 
 _CHAN = (

@@ -191,7 +191,7 @@ class _Translator:
         raise refused(node)
 
     def interval(self, node: exp.Expr) -> Typed:
-        if not isinstance(node.this, exp.Literal):
+        if not isinstance(node.this, exp.Literal) or not isinstance(node.args.get("unit"), exp.Var):
             raise refused(node)
         return Typed(node.sql(dialect="duckdb").upper(), "interval")
 
@@ -219,9 +219,7 @@ class _Translator:
         if t.decimal_of(a.type) is None or t.decimal_of(b.type) is None:
             raise unlike(node, [a.type, b.type])
         if t.is_decimal(a.type) or t.is_decimal(b.type):
-            exact = divided(
-                a.sql, b.sql, *(t.decimal_of(a.type) or (38, 0)), *(t.decimal_of(b.type) or (38, 0)), 0, "//"
-            )
+            exact = divided(a.sql, b.sql, t.scale(a.type), t.scale(b.type), 0, "//")
             return Typed(wrapped(exact, "bigint"), "bigint")
         return Typed(wrapped(f"{a.sql}::HUGEINT // nullif({b.sql}, 0)", "bigint"), "bigint")
 
@@ -343,11 +341,11 @@ def fields(type_: str) -> list[tuple[str, str]]:
 
 
 # -- operators --------------------
-def divided(a: str, b: str, p1: int, s1: int, p2: int, s2: int, scale: int, how: str = "/") -> str:
+def divided(a: str, b: str, s1: int, s2: int, scale: int, how: str = "/") -> str:
     """a / b in units of 10^-scale, exactly, halves away from zero (`//`: towards zero); NULL if b is 0."""
     up = scale - s1 + s2
     x, y = (
-        f"CAST({v} * 1{'0' * s}::DECIMAL({s + 1},0) AS HUGEINT)" if s else f"CAST({v} AS HUGEINT)"
+        f"CAST(replace(CAST({v} AS VARCHAR), '.', '') AS HUGEINT)" if s else f"CAST({v} AS HUGEINT)"
         for v, s in ((a, s1), (b, s2))
     )
     power = f"1{'0' * abs(up)}::HUGEINT"
@@ -358,13 +356,18 @@ def divided(a: str, b: str, p1: int, s1: int, p2: int, s2: int, scale: int, how:
     x, y = f"abs({x})", f"nullif(abs({y}), 0)"
     if up < 0:
         x, y, power = x, f"({y} * {power})", "1"
-    quotient = f"({x} // {y}) * {power} + (({x} % {y}) * {power} * 2 + {y}) // (2 * {y})"
+    whole, rest, last = f"({x} // {y}) * {power}", f"({x} % {y})", power
+    if up > 18:  # the digits after the point in two goes, so that remainders stay within 38 digits
+        first, last = f"1{'0' * 18}::HUGEINT", f"1{'0' * (up - 18)}::HUGEINT"
+        whole += f" + ({rest} * {first} // {y}) * {last}"
+        rest = f"({rest} * {first} % {y})"
+    quotient = f"{whole} + ({rest} * {last} * 2 + {y}) // (2 * {y})"
     return f"TRY((sign({a}) * sign({b}))::HUGEINT * ({quotient}))"
 
 
 def unscaled(integer: str, type_: str) -> str:
     """A decimal from the integer of its digits."""
-    _, scale = t.decimal_of(type_) or (38, 0)
+    scale = t.scale(type_)
     if scale == 0:
         return f"TRY_CAST({integer} AS {duck_type(type_)})"
     unit = f"'0.{'0' * (scale - 1)}1'::DECIMAL({min(38, scale + 1)},{scale})"
@@ -374,16 +377,23 @@ def unscaled(integer: str, type_: str) -> str:
 def _add(a: str, b: str, left: str, right: str, result: str, operator: str = "+") -> str:
     if result in t.INTEGERS:
         return wrapped(f"{a}::HUGEINT {operator} {b}", result)
-    if t.is_decimal(result):
-        return f"TRY_CAST(TRY({a} {operator} {b}) AS {duck_type(result)})"
-    return f"({a} {operator} {b})"
+    if not t.is_decimal(result):
+        return f"({a} {operator} {b})"
+    duck = duck_type(result)
+    if operator != "*":  # DuckDB widens by no digit what fits 64 bits
+        return f"TRY_CAST(TRY(TRY_CAST({a} AS {duck}) {operator} TRY_CAST({b} AS {duck})) AS {duck})"
+    exact = f"TRY_CAST(TRY({_widest(a, left)} * {b}) AS {duck})"
+    return f"coalesce({exact}, TRY_CAST({a}::DOUBLE * {b}::DOUBLE AS {duck}))"
+
+
+def _widest(sql: str, type_: str) -> str:
+    return f"CAST({sql} AS DECIMAL(38,{t.scale(type_)}))"
 
 
 def _divide(a: str, b: str, left: str, right: str, result: str) -> str:
     if not t.is_decimal(result):
         return f"({a} / nullif({b}, 0))"
-    (p1, s1), (p2, s2), (_, scale) = (t.decimal_of(x) or (38, 0) for x in (left, right, result))
-    exact = unscaled(divided(a, b, p1, s1, p2, s2, scale), result)
+    exact = unscaled(divided(a, b, t.scale(left), t.scale(right), t.scale(result)), result)
     # Where 38 digits do not hold the dividend, 15 digits of the quotient have to do.
     return f"coalesce({exact}, TRY_CAST({a}::DOUBLE / nullif({b}::DOUBLE, 0) AS {duck_type(result)}))"
 
@@ -391,6 +401,8 @@ def _divide(a: str, b: str, left: str, right: str, result: str) -> str:
 def _modulo(a: str, b: str, left: str, right: str, result: str) -> str:
     if t.is_decimal(result):
         return f"TRY_CAST(TRY({a} % nullif({b}, 0)) AS {duck_type(result)})"
+    if result in t.INTEGERS:
+        return f"({a}::HUGEINT % nullif({b}, 0))::{duck_type(result)}"
     return f"({a} % nullif({b}, 0))"
 
 

@@ -145,12 +145,13 @@ def _to_string(sql: str, source: str) -> str:
         if scale <= 6:
             return plain
         digits = f"coalesce(nullif(ltrim(replace(CAST(abs({sql}) AS VARCHAR), '.', ''), '0'), ''), '0')"
+        small = _scientific(digits, f"({scale} - length({digits}) + 1)", "E-", "")
         return (
-            f"CASE WHEN abs({sql}) >= 0.000001 THEN {plain} ELSE CASE WHEN {sql} < 0 THEN '-' ELSE '' END || "
-            f"{_scientific(digits, f'({scale} - length({digits}) + 1)', 'E-', '')} END"
+            f"CASE WHEN abs({sql}) >= 0.000001 THEN {plain} WHEN {sql} < 0 THEN '-' || {small} "
+            f"WHEN {sql} IS NOT NULL THEN {small} END"
         )
-    if source in ("float", "double"):
-        return _double_to_string(sql, source)
+    if source == "double":
+        return _double_to_string(sql)
     raise PlanError(
         f"a cast from {source} to string is not available on results of windows; cast before the window"
     )
@@ -161,7 +162,7 @@ def _scientific(digits: str, exponent: str, mark: str, zero: str) -> str:
     return f"substr({digits}, 1, 1) || {rest} || '{mark}' || {exponent}"
 
 
-def _double_to_string(sql: str, source: str) -> str:
+def _double_to_string(sql: str) -> str:
     """Java's notation: the shortest digits that say the number, scientific below 10^-3 and from 10^7 on."""
     text = f"CAST(abs({sql}) AS VARCHAR)"
     mantissa = f"regexp_extract({text}, '^[0-9.]+')"

@@ -86,7 +86,6 @@ _TABLE: dict[type[exp.Expr] | str, Rule | list[Rule]] = {
     exp.Space: ("int -> string", "repeat(' ', greatest({0}, 0))"),
     exp.MD5: ("string -> string", "md5({0})"),
     exp.RegexpLike: ("string string -> boolean", "regexp_matches({0}, {1})"),
-    exp.RegexpReplace: ("string string string -> string", "regexp_replace({0}, {1}, {2}, 'g')"),
     exp.RegexpExtract: [
         ("string string int -> string", "regexp_extract({0}, {1}, {2})"),
         ("string string -> string", "regexp_extract({0}, {1}, 1)"),
@@ -126,7 +125,6 @@ _KEYS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Replace: ("this", "expression", "replacement"),
     exp.Translate: ("this", "from_", "to"),
     exp.SplitPart: ("this", "delimiter", "part_index"),
-    exp.RegexpReplace: ("this", "expression", "replacement"),
     exp.RegexpExtract: ("this", "expression", "group"),
 }
 _FLAGS = ("null_if_pos_overflow", "safe", "coalesce", "charset")
@@ -327,9 +325,19 @@ def _position(translate: Translator, node: exp.Expr) -> Typed:
         return Typed(f"instr({text}, {what})::INTEGER", "int")
     start = translate.as_(node.args["position"], "int")
     found = f"instr(substr({text}, {start}), {what})"
-    return Typed(
-        f"(CASE WHEN {start} < 1 OR {found} = 0 THEN 0 ELSE {found} + {start} - 1 END)::INTEGER", "int"
-    )
+    index = f"CASE WHEN {start} < 1 OR {found} = 0 THEN 0 ELSE {found} + {start} - 1 END"
+    return Typed(f"CASE WHEN {text} IS NOT NULL AND {what} IS NOT NULL THEN ({index})::INTEGER END", "int")
+
+
+def _regexp_replace(translate: Translator, node: exp.Expr) -> Typed:
+    """Groups are $1 to Java and \\1 to DuckDB."""
+    new = node.args.get("replacement")
+    given = {k for k, v in node.args.items() if v not in (None, False)}
+    if given - {"this", "expression", "replacement"} or not isinstance(new, exp.Literal) or "\\" in new.name:
+        raise refused(node)
+    text, pattern = translate.as_(node.this, "string"), translate.as_(node.expression, "string")
+    into = re.sub(r"\$(\d)", r"\\\1", new.name).replace("'", "''")
+    return Typed(f"regexp_replace({text}, {pattern}, '{into}', 'g')", "string")
 
 
 def _split(translate: Translator, node: exp.Expr) -> Typed:
@@ -429,10 +437,18 @@ def _format(node: exp.Expr) -> str:
     found = node.args.get("format")
     if not isinstance(found, exp.Literal):
         raise refused(node)
-    text = str(found.this).replace("strict", "")
-    if re.search(r"%(?![YymdHMSjAaBbp])|[A-Za-z]", re.sub(r"%[YymdHMSjAaBbp]", "", text)):
-        raise refused(node)
-    return "'" + text.replace("'", "''") + "'"
+    out = ""
+    for i, part in enumerate(str(found.this).split("'")):
+        if i % 2:  # between quotes; the parser may have taken letters there for a format
+            if "%" in part:
+                raise refused(node)
+            out += part
+            continue
+        part = part.replace("strict", "").replace("SSSSSS", "%f").replace("SSS", "%g")
+        if re.search(r"[A-Za-z%]", re.sub(r"%[YymdHIMSjAaBbpfg]", "", part)):
+            raise refused(node)
+        out += part
+    return "'" + out + "'"
 
 
 def _date_format(translate: Translator, node: exp.Expr) -> Typed:
@@ -469,14 +485,19 @@ def _date_diff(translate: Translator, node: exp.Expr) -> Typed:
     a, b = translate.as_(node.this, "date"), translate.as_(node.expression, "date")
     if node.args.get("unit") is None:
         return Typed(f"({a} - {b})::INTEGER", "int")
-    return Typed(
-        f"date_sub('{_unit(node)}', {cast(b, 'date', 'timestamp')}, {cast(a, 'date', 'timestamp')})", "bigint"
-    )
+    return _timestamp_diff(translate, node)
 
 
 def _timestamp_diff(translate: Translator, node: exp.Expr) -> Typed:
-    a, b = translate.as_(node.this, "timestamp"), translate.as_(node.expression, "timestamp")
-    return Typed(f"date_sub('{_unit(node)}', {b}, {a})", "bigint")
+    a, b = (
+        translate.as_(n.this if isinstance(n, exp.TsOrDsToDate) else n, "timestamp")
+        for n in (node.this, node.expression)
+    )
+    unit = _unit(node)
+    if unit in ("month", "quarter", "year"):  # they disagree on whether a month is full on its last day
+        raise refused(node)
+    # by the clocks of the session's time zone, as Spark counts
+    return Typed(f"date_sub('{unit}', CAST({b} AS TIMESTAMP), CAST({a} AS TIMESTAMP))", "bigint")
 
 
 def _zone(translate: Translator, node: exp.Expr) -> Typed:
@@ -560,6 +581,7 @@ _SPECIAL: dict[type[exp.Expr] | str, Callable[[Translator, exp.Expr], Typed]] = 
     exp.Substring: _substring,
     exp.Pad: _pad,
     exp.StrPosition: _position,
+    exp.RegexpReplace: _regexp_replace,
     exp.RegexpSplit: _split,
     exp.SubstringIndex: _substring_index,
     exp.Chr: _chr,

@@ -29,6 +29,10 @@ def decimal_of(type_: str) -> tuple[int, int] | None:
     return (_DIGITS[type_], 0) if type_ in _DIGITS else None
 
 
+def scale(type_: str) -> int:
+    return (decimal_of(type_) or (MAX, 0))[1]
+
+
 def is_decimal(type_: str) -> bool:
     return type_.startswith("decimal")
 
