@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,10 @@ from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain import explain
 from headrace.physical.lower import lower
 from headrace.report.model import BatchReport
-from headrace.sql import CreateQuery, CreateStream, parse_query, parse_script
+from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
 from headrace.state import ManifestLog, Store
+from headrace.windows import ticks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,7 +78,6 @@ class Session:
         self._slots = slots
         self._user: dict[str, UserAggregate] = {}
         self._binder = Binder()
-        self._statements: list[CreateStream | CreateQuery] = []
         self._frames: dict[str, DataFrame] = {}
         self._bases: dict[str, Path] = {}
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -97,13 +98,15 @@ class Session:
     # -- registering --------------------
     def sql(self, text: str, base: str | Path | None = None) -> Session:
         """Register the CREATE STREAM and CREATE QUERY statements of a script; paths are relative to `base`."""
+        binder = _copied(self._binder)
+        bases = dict(self._bases)
         for statement in parse_script(text):
             if isinstance(statement, CreateStream):
-                self._binder.create_stream(statement)
-                self._bases[statement.name] = Path(base) if base is not None else Path.cwd()
+                binder.create_stream(statement)
+                bases[statement.name] = Path(base) if base is not None else Path.cwd()
             else:
-                self._binder.create_query(statement)
-            self._statements.append(statement)
+                binder.create_query(statement)
+        self._binder, self._bases = binder, bases  # all of a script, or nothing
         return self
 
     def stream(self, name: str, frame: DataFrame, progress: slack) -> Session:
@@ -124,7 +127,6 @@ class Session:
         """Register one query by its SELECT."""
         statement = parse_query(name, text)
         self._binder.create_query(statement)
-        self._statements.append(statement)
         return self
 
     def aggregate(
@@ -143,6 +145,7 @@ class Session:
         if not name.isidentifier():
             raise OptionError(f"aggregate: expected a name like my_aggregate, got {name!r}")
         key = name.lower()
+        Binder([key])  # refuses the name of a built-in aggregate
         if returns is None:
             returns = state if final is None else "DOUBLE"
         types = [_duck_type(name, t) for t in (argument, state, returns)]
@@ -173,6 +176,11 @@ class Session:
         """
         from headrace.runtime.start import start
 
+        timing: dict[str, Any] = {}
+        if available_now:
+            timing["availableNow"] = True
+        elif trigger is not None:
+            timing["processingTime"] = f"{_milliseconds(trigger)} milliseconds"
         if not self._binder.queries:
             raise SqlError("there is no query to run: register one with CREATE QUERY or Session.query")
         if self._checkpoint is None:
@@ -186,7 +194,7 @@ class Session:
             self._bases,
             Store.open(self._checkpoint),
             self._slots,
-            {"availableNow": True} if available_now else {"processingTime": trigger} if trigger else {},
+            timing,
             flush,
             list(sinks),
             on_batch,
@@ -205,6 +213,23 @@ class Session:
             raise OptionError(f"checkpoint {store.uri} has no query {name!r}")
         log = ManifestLog(store)
         return Results(store, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
+
+
+def _copied(binder: Binder) -> Binder:
+    fresh = copy(binder)
+    fresh.streams, fresh.relations, fresh.queries = (
+        dict(binder.streams),
+        dict(binder.relations),
+        dict(binder.queries),
+    )
+    return fresh
+
+
+def _milliseconds(trigger: str) -> int:
+    try:
+        return ticks(trigger, "us") // 1000
+    except OptionError as e:
+        raise OptionError(f"trigger: {e}") from e
 
 
 def _itself(value: Any) -> Any:

@@ -257,7 +257,7 @@ def test_dropped_commits_of_spark(spark: Any, tmp_path: Path, source: Path) -> N
     before = tables(first)
     drop(tmp_path / "ck" / "spark" / "commits", 2)
     replayed = drained(spark, tmp_path / "ck", script)
-    assert replayed.reports == []
+    assert not replayed.reports
     assert tables(replayed) == before
     drop(tmp_path / "ck" / "spark" / "commits", 2)
     more(source)

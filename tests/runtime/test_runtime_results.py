@@ -64,7 +64,7 @@ def test_progress_tells_what_a_batch_did(spark: Any, source: Path, tmp_path: Pat
     """Rows, watermarks, results, state: each batch's report adds up to what was committed, and is in its manifest."""
     seen = []
     run = drained(spark, tmp_path / "ck", stream_sql("s", source) + Q, on_batch=seen.append)
-    assert seen == run.reports
+    assert seen == list(run.reports)
     assert run.progress() == seen[-1]
     assert [r.rows for r in seen] == [60] * 4
     assert sum(r.queries["q"].results for r in seen) == run.results("q").arrow().num_rows

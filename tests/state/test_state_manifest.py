@@ -200,11 +200,12 @@ def test_a_log_of_thousands_of_versions_is_read_once(tmp_path: Path, monkeypatch
 
 @pytest.fixture
 def crowded(tmp_path: Path) -> Store:
-    """Two versions with all their files, what a crash leaves, and files that are none of our business."""
+    """Three versions with all their files, what a crash leaves, and files that are none of our business."""
     store = Store.open(str(tmp_path))
     log = ManifestLog(store)
     log.publish(manifest(1))
     log.publish(manifest(2, segments=(segment("segments/2.arrow"), segment("segments/both.arrow"))))
+    log.publish(manifest(3, segments=(segment("segments/3.arrow"), segment("segments/both.arrow"))))
     for path in (*NAMED, *GARBAGE, *FOREIGN):
         store.write(path, b"x")
         os.utime(tmp_path / path, (time.time() - 100,) * 2)
@@ -214,9 +215,12 @@ def crowded(tmp_path: Path) -> Store:
 NAMED = [
     "late/tcp/1.parquet",
     "late/tcp/2.parquet",
+    "late/tcp/3.parquet",
     "results/flows/1.parquet",
     "results/flows/2.parquet",
+    "results/flows/3.parquet",
     "segments/2.arrow",
+    "segments/3.arrow",
     "segments/both.arrow",
 ]
 GARBAGE = [
@@ -230,10 +234,10 @@ FOREIGN = ["lock", "manifests/.old.tmp", "notes.txt", "plan.json", "resultsX/a",
 
 
 def test_garbage_is_what_no_manifest_names(crowded: Store) -> None:
-    """Old segments and lost attempts go; named files, manifests, Spark's own and foreign files stay."""
+    """Segments before the last two versions and lost attempts go; named files, manifests, Spark's own and foreign files stay."""
     deleted = collect_garbage(crowded, ManifestLog(crowded), grace_seconds=50)
     assert sorted(deleted) == GARBAGE
-    assert crowded.list() == sorted([*NAMED, *FOREIGN, path_of(1), path_of(2)])
+    assert crowded.list() == sorted([*NAMED, *FOREIGN, path_of(1), path_of(2), path_of(3)])
     assert collect_garbage(crowded, ManifestLog(crowded), grace_seconds=0) == []
 
 
@@ -249,7 +253,7 @@ def test_without_proof_nothing_is_deleted(crowded: Store) -> None:
     with pytest.raises(CheckpointError, match="is damaged"):
         collect_garbage(crowded, ManifestLog(crowded), grace_seconds=0)
     assert crowded.list() == before
-    for version in (1, 2):
+    for version in (1, 2, 3):
         crowded.delete(path_of(version))
     assert collect_garbage(crowded, ManifestLog(crowded), grace_seconds=0) == []
 
@@ -262,7 +266,7 @@ def test_a_file_committed_during_the_listing_stays(crowded: Store, monkeypatch: 
     def commit_then_scan(self: Store, prefix: str = "") -> list:
         found = scan(self, prefix)
         if prefix == "segments":
-            last = replace(manifest(2), version=3, segments=(segment("segments/deep/lost.arrow"),))
+            last = replace(manifest(2), version=4, segments=(segment("segments/deep/lost.arrow"),))
             other.publish(last)
         return found
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.logger import PySparkLogger
 
 from headrace import errors
@@ -13,6 +14,9 @@ from headrace.errors import HeadraceError, InternalError, SourceError
 
 _OURS = re.compile(r"headrace\.errors\.(\w+): (.*?)(?:\n\s*\n|\nSQLSTATE|\n\tat |\Z)", re.DOTALL)
 _USER = re.compile(r"executing the UDF: RuntimeError: (aggregate [^\n]*)")
+_AGAIN = "Nothing of this batch was committed; mend the cause and start again"
+_GONE = ("SparkContext was shut down", "SparkContext has been shut down", "stopped SparkContext")
+_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "MetadataFetchFailed", "FetchFailed")
 _SOURCE = (
     "FAILED_READ_FILE",
     "CANNOT_READ_FILE",
@@ -39,8 +43,8 @@ def quiet() -> Iterator[None]:
             logger.disabled = disabled
 
 
-def explained(error: BaseException, batch: int | None) -> HeadraceError:
-    """The error to raise for what Spark raised while it ran a batch."""
+def explained(error: BaseException, batch: int | None, outside: bool = False) -> HeadraceError:
+    """The error to raise for what Spark raised, while it ran a batch or `outside` of our part in one."""
     if isinstance(error, HeadraceError):
         return error
     text = str(error)
@@ -61,7 +65,23 @@ def explained(error: BaseException, batch: int | None) -> HeadraceError:
         return errors.CheckpointError(
             f"{where}a disk is full: {_head(text)}\nNothing of this batch was committed; make room and start again"
         )
-    return InternalError(f"{where}{_head(text, 12)}")
+    if any(mark in text for mark in _GONE) or _unreachable(error):
+        return HeadraceError(f"{where}Spark has ended: {_head(text, 1)}\n{_AGAIN}")
+    if any(mark in text for mark in _LOST):
+        return HeadraceError(
+            f"{where}workers were lost again and again: {_head(text, 1)}\nOften memory has run out: give Spark more, or let "
+            f"it read less in a batch (maxFilesPerTrigger, maxOffsetsPerTrigger). {_AGAIN}"
+        )
+    if outside:
+        return SourceError(f"{where}Spark cannot read a source or its own log: {_head(text)}\n{_AGAIN}")
+    return InternalError(f"{where}{type(error).__name__}: {_head(text, 12)}")
+
+
+def _unreachable(error: BaseException) -> bool:
+    """Whether the JVM did not answer, as opposed to answering with an error."""
+    return isinstance(error, ConnectionError) or (
+        isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
+    )
 
 
 def _head(text: str, lines: int = 3) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.errors import CheckpointError, OptionError
+from headrace.errors import CheckpointError, HeadraceError, InternalError, OptionError
 from headrace.kernels import codec
 from headrace.kernels.commit import batch_after, first_manifest, flush_bound, manifest_of, open_windows
 from headrace.kernels.spec import Batch, Program
@@ -33,6 +34,7 @@ from headrace.runtime.sinks import Delivery, told
 from headrace.runtime.tasks import slot_task, source_task
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, collect_garbage
 
+KEPT_REPORTS = 10_000
 COLLECT_EVERY = 50  # batches between two collections of garbage
 GRACE = 300.0  # seconds an unnamed file is left alone
 
@@ -59,9 +61,10 @@ class Run:
         self.store, self.lock, self.slots, self.delivery, self.log = store, lock, slots, delivery, log
         self.layout = layout_of(graph, frame)
         self.manifest: Manifest = log.latest() or first_manifest(program, slots)
-        self.reports: list[BatchReport] = []
+        self.reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
         self._born = {n: b for n, b in plan.born.items() if b is not None}
         self._on_batch, self._flush = on_batch, flush
+        self._unneeded: set[str] = set()  # segments the version before the last still names
         self._error: BaseException | None = None
         self._query: Any = None
         self._ended = False
@@ -71,45 +74,51 @@ class Run:
 
     # -- life --------------------
     def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any]) -> None:
-        writer = united(self.graph, frames).writeStream.foreachBatch(self._foreach)
-        writer = writer.option("checkpointLocation", f"{self.store.uri.rstrip('/')}/spark")
-        if trigger:
-            writer = writer.trigger(**trigger)
         try:
             with quiet():
-                self._query = writer.start()
+                writer = united(self.graph, frames).writeStream.foreachBatch(self._foreach)
+                writer = writer.option("checkpointLocation", f"{self.store.uri.rstrip('/')}/spark")
+                self._query = (writer.trigger(**trigger) if trigger else writer).start()
         except Exception as e:
-            raise explained(e, None) from e
+            raise explained(e, None, outside=True) from e
 
     def wait(self, timeout: float | None = None) -> bool:
         """Until the run ends by itself (all input drained, or a failure); True if it has ended."""
-        from pyspark.errors import StreamingQueryException
-
         try:
             with quiet():
                 if timeout is None:
                     self._query.awaitTermination()
                 elif not self._query.awaitTermination(timeout):
                     return False
-        except StreamingQueryException as e:
+        except Exception as e:
             if not self._interrupted:
                 self._end(flush=False)
-                raise explained(self._error or e, self.manifest.version + 1) from (self._error or e)
+                raise self._explained(e) from (self._error or e)
         self._end(flush=self._flush)
         return True
 
     def stop(self) -> None:
         """Stop after the batch under way."""
-        if self._query is not None and not self._ended:
+        if self._ended:
+            return
+        try:
             with self._in_batch:
                 self._stopping = True
-            self._query.stop()
-        failed = self._query is not None and self._query.exception() is not None and not self._interrupted
+            with quiet():
+                self._query.stop()
+            failed = self._query.exception() is not None and not self._interrupted
+        except Exception as e:
+            self._end(flush=False)
+            raise self._explained(e) from e
         self._end(flush=self._flush and not failed)
+
+    def _explained(self, error: Exception) -> HeadraceError:
+        """An error of the batch under way: ours, or Spark's own before it called us."""
+        return explained(self._error or error, self.manifest.version + 1, outside=self._error is None)
 
     @property
     def active(self) -> bool:
-        return self._query is not None and not self._ended and bool(self._query.isActive)
+        return not self._ended and bool(self._query.isActive)
 
     def _end(self, flush: bool) -> None:
         with self._ending:
@@ -176,6 +185,9 @@ class Run:
             sent = sent.mapInArrow(slot_task(self.program, batch, level), codec.EXCHANGE)
         metas = [codec.read_message(_Buffer(r["payload"])) for r in sent.collect()]
         ran = time.time()
+        answered = len({(m["level"], m["slot"]) for m in metas})
+        if answered not in (0, batch.slots * len(self.program.levels)):  # no row, no answer
+            raise InternalError(f"batch {batch.version}: {answered} slots of {batch.slots} answered")
         manifest = manifest_of(self.manifest, self.program, batch, metas, batch_id)
         report = self._report(manifest, metas, started, ran - started)
         manifest = replace(manifest, report=report.to_json())
@@ -184,8 +196,9 @@ class Run:
         before, self.manifest = self.manifest, manifest
         self.reports.append(report)
         self.delivery.deliver(manifest)
-        for gone in {m.path for m in before.segments} - {m.path for m in manifest.segments}:
+        for gone in self._unneeded:
             self.store.delete(gone)
+        self._unneeded = {m.path for m in before.segments} - {m.path for m in manifest.segments}
         if manifest.version % COLLECT_EVERY == 0:
             collect_garbage(self.store, self.log, GRACE)
         if self._on_batch is not None:

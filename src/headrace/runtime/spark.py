@@ -44,6 +44,8 @@ def make_session(master: str | None = None, **settings: str) -> SparkSession:
         builder = builder.config("spark.driver.host", "127.0.0.1").config(
             "spark.driver.bindAddress", "127.0.0.1"
         )
+        if not master.startswith("local-cluster"):  # a machine that was asleep has lost no executor
+            builder = builder.config("spark.network.timeout", "1d")
         builder = builder.config("spark.driver.memory", os.environ.get("HEADRACE_DRIVER_MEMORY", "2g"))
         builder = builder.config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")  # for throughput
     for key, value in {**SETTINGS, **settings}.items():

@@ -5,9 +5,9 @@ which is one atomic step (`Store.publish`). Always true of a sound log:
 
 * versions are 1, 2, …, n without a gap, and a version, once there, never changes; so what was read of it
   may be kept in memory, and finding new versions is probing for n + 1;
-* every file that a run or a reader needs is named by a manifest: live segments by the last one, results and
-  late rows by the one that added them. What no manifest names is left over from a crash or a lost attempt,
-  and is garbage.
+* every file that a run or a reader needs is named by a manifest: live segments by the last one (those of
+  the one before are kept, to go back to), results and late rows by the one that added them. What no
+  manifest names is left over from a crash or a lost attempt, and is garbage.
 
 Publishing being atomic, a crash cannot leave half a manifest. One whose checksum is wrong means a damaged
 disk, and the user has to decide; the error says what each choice costs. Nothing is repaired silently.
@@ -105,8 +105,12 @@ class ManifestLog:
         return [file for outputs in self._all(since) for file in outputs.late.get(stream, ())]
 
     def named(self) -> set[str]:
-        """Every path that must be kept: outputs of all versions, segments of the last one."""
-        kept = {segment.path for segment in last.segments} if (last := self.latest()) else set()
+        """Every path that must be kept: outputs of all versions, segments of the last two.
+
+        The version before the last is what one goes back to when the last manifest is damaged.
+        """
+        count = self._advance()
+        kept = {s.path for version in range(max(1, count - 1), count + 1) for s in self.read(version).segments}
         for outputs in self._all(0):
             for files in (*outputs.results.values(), *outputs.late.values()):
                 kept.update(file.path for file in files)
