@@ -102,7 +102,7 @@ class LocalRun:
         return sorted(
             out,
             key=lambda r: [
-                (v is not None, str(type(v)), v) if not isinstance(v, (list, dict)) else str(v) for v in r
+                (v is not None, str(type(v)), str(v) if isinstance(v, (list, dict)) else v) for v in r
             ],
         )
 

@@ -51,8 +51,15 @@ def case_of(clause: str, unit: int) -> Case:
     )
 
 
-@pytest.mark.parametrize("unit", [SECOND, 1], ids=["timestamp", "integer"])
-@pytest.mark.parametrize("clause", WINDOWS)
+# Each clause once on timestamps or on integers, the other way round among the slow tests.
+KINDS = [
+    pytest.param(clause, unit, marks=[pytest.mark.slow] if (i + j) % 2 else [])
+    for i, clause in enumerate(WINDOWS)
+    for j, unit in enumerate([SECOND, 1])
+]
+
+
+@pytest.mark.parametrize(("clause", "unit"), KINDS)
 def test_window_kinds(clause: str, unit: int, tmp_path: Path) -> None:
     """Results and late rows of one kind of window equal recomputation after every batch, and a flush."""
     rng = random.Random(f"{clause} {unit}")

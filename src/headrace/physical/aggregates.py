@@ -6,7 +6,7 @@ merged with each other in any order (`merge`, same type in and out), and turned 
 the same three expressions, so an aggregate that is right in one place is right in all.
 
 * Distributive and algebraic aggregates keep a few numbers. Variance keeps (n, mean, M2) and merges by
-  Chan's formula.
+  Chan's formula; the products with 0 make it NaN after an infinity, as it is when nothing is split.
 * `first`, `last`, `min_by`, `max_by` keep the winning (order, value) pair; ties go to the smaller (larger)
   value, so that the answer does not depend on how rows were split into batches.
 * Holistic aggregates (exact distinct, median, percentiles, mode) keep the values themselves, as a list;
@@ -116,14 +116,30 @@ def _count_if(call: Call, types: tuple[str, ...]) -> Decomposed:
     return Decomposed((_counter("count(*) FILTER (WHERE {0})"),), "coalesce({0}, 0)")
 
 
-def _sum_partial(type_: str) -> Partial:
-    """Integers wrap as Spark's do, which is the same in whatever order they are added."""
+def _total(type_: str) -> tuple[tuple[Partial, ...], str]:
+    """Partials of a sum, and the sum. Integers wrap as Spark's do, the same in whatever order they are added."""
     if type_ in INTEGERS:
-        return Partial(wrapped("sum({0})", "bigint"), wrapped("sum({p})", "bigint"))
-    if is_decimal(type_):
-        wide = f"DECIMAL(38,{scale(type_)})"
-        return Partial(f"sum({{0}})::{wide}", f"sum({{p}})::{wide}")
-    return Partial(f"sum({_double(type_)})", "sum({p})")
+        return (Partial(wrapped("sum({0})", "bigint"), wrapped("sum({p})", "bigint")),), "{0}"
+    if not is_decimal(type_):
+        return (Partial(f"sum({_double(type_)})", "sum({p})"),), "{0}"
+    (precision, digits), wide = decimal_of(type_) or (38, 0), f"DECIMAL(38,{scale(type_)})"
+    exact = Partial(f"sum({{0}})::{wide}", f"sum({{p}})::{wide}")
+    if precision <= 28:
+        return (exact,), "{0}"
+    # A sum of more than 38 digits is an error to DuckDB: values of more than 28 are added in two halves.
+    limit = "1" + "0" * (28 - digits) if digits <= 28 else "0." + "0" * (digits - 29) + "1"
+    integer, half = "CAST(replace(CAST({0} AS VARCHAR), '.', '') AS HUGEINT)", f"1{'0' * 19}::HUGEINT"
+    small = f"sum(CASE WHEN abs({{0}}) < {limit} THEN {{0}} END)::{wide}"
+    high, low = (
+        f"sum(CASE WHEN abs({{0}}) >= {limit} THEN {integer} {operator} {half} END)::DECIMAL(38,0)"
+        for operator in ("//", "%")
+    )
+    merge = "sum({p})::DECIMAL(38,0)"
+    together = f"({{1}})::HUGEINT * {half} + ({{2}})::HUGEINT + coalesce({integer}, 0)"
+    total = (
+        f"CASE WHEN ({{1}}) IS NULL THEN ({{0}}) ELSE {unscaled(f'TRY({together})', decimal(38, digits))} END"
+    )
+    return (Partial(small, exact.merge), Partial(high, merge), Partial(low, merge)), total
 
 
 def _double(type_: str) -> str:
@@ -131,13 +147,14 @@ def _double(type_: str) -> str:
 
 
 def _sum(call: Call, types: tuple[str, ...]) -> Decomposed:
-    return Decomposed((_sum_partial(types[0]),), "{0}")
+    return Decomposed(*_total(types[0]))
 
 
 def _avg(call: Call, types: tuple[str, ...]) -> Decomposed:
-    total = _sum_partial("double" if types[0] == "bigint" else types[0])  # a wrapped sum has no average
+    partials, total = _total("double" if types[0] == "bigint" else types[0])  # a wrapped sum has no average
     counted = _double(types[0]) if types[0] == "string" else "{0}"
-    return Decomposed((total, _counter(f"count({counted})")), _quotient("{0}", "{1}", types[0]))
+    count = f"{{{len(partials)}}}"
+    return Decomposed((*partials, _counter(f"count({counted})")), _quotient(total, count, types[0]))
 
 
 def _quotient(total: str, count: str, type_: str) -> str:
@@ -153,14 +170,14 @@ _CHAN = (
     "list_reduce(list({p}) FILTER (WHERE {p}.n > 0), lambda hr_x, hr_y: {"
     "'n': hr_x.n + hr_y.n, "
     "'m': hr_x.m + (hr_y.m - hr_x.m) * hr_y.n / (hr_x.n + hr_y.n), "
-    "'s': hr_x.s + hr_y.s + (hr_y.m - hr_x.m) * (hr_y.m - hr_x.m) * hr_x.n * hr_y.n / (hr_x.n + hr_y.n)})"
+    "'s': hr_x.s + hr_y.s + (hr_y.m - hr_x.m) * 0 + (hr_y.m - hr_x.m) * (hr_y.m - hr_x.m) * hr_x.n * hr_y.n / (hr_x.n + hr_y.n)})"
 )
 
 
 def _variance(final: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
     def build(call: Call, types: tuple[str, ...]) -> Decomposed:
         x = _double(types[0])
-        sub = f"{{'n': count({x})::DOUBLE, 'm': avg({x}), 's': var_pop({x}) * count({x})}}"
+        sub = f"{{'n': count({x})::DOUBLE, 'm': avg({x}), 's': var_pop({x}) * count({x}) + avg({x}) * 0}}"
         return Decomposed((Partial(sub, _CHAN),), final)
 
     return build
