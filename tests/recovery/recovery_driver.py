@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import headrace as hr
+from headrace.errors import HeadraceError
 from headrace.runtime.spark import make_session
 
 
@@ -13,7 +14,10 @@ def main() -> None:
     spark = make_session(master, **{"spark.sql.shuffle.partitions": "2"})
     session = hr.Session(spark, checkpoint=checkpoint, slots=int(slots)).sql(sys.stdin.read())
     print("started", flush=True)
-    session.start(available_now=True, flush=True).wait()
+    try:
+        session.start(available_now=True, flush=True).wait()
+    except HeadraceError as error:
+        sys.exit(print(f"{type(error).__name__}: {error}", flush=True) or 2)
     print("done", flush=True)
 
 

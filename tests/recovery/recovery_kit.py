@@ -58,6 +58,7 @@ def kill_at(
         time.sleep(rng.random() * 3)
     while moment and process.poll() is None and not files(checkpoint / moment) - before:
         assert time.monotonic() < end, f"nothing appeared in {moment}"
+        time.sleep(0.002)
     if moment and rng.random() < 0.7:
         time.sleep(rng.random() * 0.05)
     if process.poll() is not None:
@@ -77,6 +78,13 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
+
+
+def until_files(folder: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while not files(folder):
+        assert time.monotonic() < end, f"nothing appeared in {folder}"
+        time.sleep(0.01)
 
 
 def files(folder: Path) -> set[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from recovery_kit import MOMENTS, descendants, finish, kill_at, start
+from recovery_kit import MOMENTS, descendants, finish, kill_at, start, until_files
 
 from headrace.state import ManifestLog, Store
 from headrace.testing import LocalRun
@@ -68,6 +68,7 @@ def killed(tmp_path: Path, script: str, expected: dict[str, Counter[Any]], kills
     assert committed(checkpoint) == expected
 
 
+@pytest.mark.slow
 def test_a_driver_killed_a_few_times(spark: Any, source: Path, tmp_path: Path) -> None:
     """Three kills, as soon as files of three kinds appear."""
     script = stream_sql("s", source) + QUERIES
@@ -147,11 +148,30 @@ def lost_while_running(tmp_path: Path, script: str, master: str, victims: Any, l
     return killed_
 
 
+@pytest.mark.slow
 def test_lost_workers(spark: Any, source: Path, tmp_path: Path) -> None:
     """Python workers killed in the middle of batches: their tasks are done again, and the results are exact."""
     script = stream_sql("s", source) + QUERIES
     drained(spark, tmp_path / "fine", script, flush=True)
     assert lost_while_running(tmp_path, script, "local[2]", workers, losses=4) >= 2
+    assert committed(tmp_path / "ck") == committed(tmp_path / "fine")
+
+
+@pytest.mark.slow
+def test_a_lost_jvm(spark: Any, source: Path, tmp_path: Path) -> None:
+    """Without its JVM a run ends with a message instead of waiting for ever, and the next one goes on."""
+    script = stream_sql("s", source) + QUERIES
+    drained(spark, tmp_path / "fine", script, flush=True)
+    process = start("recovery_driver.py", script, "local[2]", tmp_path / "ck", 2)
+    until_files(tmp_path / "ck" / "manifests")
+    for pid in descendants(process.pid, "org.apache.spark"):
+        os.kill(pid, signal.SIGKILL)
+    assert process.stdout is not None
+    said = process.stdout.read().decode()
+    assert process.wait(60) == 2
+    assert "HeadraceError: batch" in said
+    assert "Spark has ended" in said
+    assert finish(start("recovery_driver.py", script, "local[2]", tmp_path / "ck", 2))
     assert committed(tmp_path / "ck") == committed(tmp_path / "fine")
 
 

@@ -168,3 +168,16 @@ def test_windows_start_on_the_epoch(spark: Any, tmp_path: Path) -> None:
     run = drained(spark, tmp_path / "ck", script, flush=True)
     micros = [int(at(s).timestamp()) * 1_000_000 for s in (0, 60, 120)]
     assert multiset(run.results("q").arrow()) == {(2, micros[0], micros[1]): 1, (1, micros[1], micros[2]): 1}
+
+
+def test_a_session_of_the_user(spark: Any, source: Path, tmp_path: Path) -> None:
+    """A session that re-plans while it runs (AQE) and is strict about errors (ANSI) gives the same results."""
+    other = spark.newSession()
+    other.conf.set("spark.sql.adaptive.enabled", "true")
+    other.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "true")
+    other.conf.set("spark.sql.ansi.enabled", "true")
+    other.conf.set("spark.sql.shuffle.partitions", "7")
+    script = stream_sql("s", source) + QUERIES
+    run = drained(other, tmp_path / "ck", script, slots=3, flush=True)
+    for name, table in batch_results(other, script, {"s": other.read.parquet(str(source))}, TIMES).items():
+        same(run.results(name).arrow(), table)

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 
 import headrace as hr
 from batch_sql import batch_results
-from headrace.errors import SourceError, SqlError
+from headrace.errors import OptionError, SourceError, SqlError
 from spark_kit import COLUMNS, drained, events, multiset, place, same, write, write_batches
 
 ROWS = events(200, seconds=300)
@@ -228,6 +228,50 @@ def test_relative_paths(spark: Any, rows: Path, tmp_path: Path) -> None:
     run.wait()
     assert run.progress() is not None
     assert run.results("q").spark().count() == run.results("q").arrow().num_rows > 0
+
+
+# -- registering ---------------------------------------------------------------------------------------------------
+def test_a_script_is_registered_whole_or_not_at_all(rows: Path) -> None:
+    """After an error in its last statement a mended script can be given again: no name of the first try is taken."""
+    session = hr.Session()
+    script = f"CREATE STREAM s ({COLUMNS}) PROGRESSING ON ts SLACK 1 MINUTE FROM 'parquet' OPTIONS (path '{rows}');"
+    with pytest.raises(SqlError, match="no stream or query"):
+        session.sql(
+            script + f"CREATE QUERY q AS {PER_MINUTE}; CREATE QUERY p AS SELECT count(*) AS n FROM nobody;"
+        )
+    session.sql(script + f"CREATE QUERY q AS {PER_MINUTE};")
+    assert list(session.graph.queries) == ["q"]
+
+
+def test_a_trigger_that_is_none(spark: Any, rows: Path, tmp_path: Path) -> None:
+    """A trigger that is no length of time is refused with an example."""
+    script = f"CREATE STREAM s ({COLUMNS}) PROGRESSING ON ts SLACK 1 MINUTE FROM 'parquet' OPTIONS (path '{rows}');"
+    session = hr.Session(spark, checkpoint=tmp_path / "ck").sql(script).query("q", PER_MINUTE)
+    with pytest.raises(
+        OptionError, match="trigger: duration: expected numbers with units such as '5 seconds'"
+    ):
+        session.start(trigger="now and then")
+
+
+def test_a_data_source_that_fails(spark: Any, tmp_path: Path) -> None:
+    """An error inside of a user's data source is told with its own words, and is the source's."""
+
+    class Broken(Ticks):
+        @classmethod
+        def name(cls) -> str:
+            return "broken"
+
+        def simpleStreamReader(self, schema: Any) -> SimpleDataSourceStreamReader:
+            raise LookupError("the sensor is not plugged in")
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    spark.dataSource.register(Broken)
+    session = hr.Session(spark, checkpoint=tmp_path / "ck", slots=2)
+    session.stream("s", spark.readStream.format("broken").load(), progress=hr.ordered(on="ts"))
+    session.query("q", "SELECT count(*) AS n FROM s [RANGE 10 SECONDS]")
+    with pytest.raises(SourceError, match="LookupError: the sensor is not plugged in") as error:
+        session.start(available_now=True).wait()
+    assert "\tat " not in str(error.value)
 
 
 # -- what cannot be a stream ---------------------------------------------------------------------------------------
