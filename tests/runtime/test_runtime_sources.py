@@ -256,13 +256,17 @@ def test_a_trigger_that_is_none(spark: Any, rows: Path, tmp_path: Path) -> None:
 def test_a_data_source_that_fails(spark: Any, tmp_path: Path) -> None:
     """An error inside of a user's data source is told with its own words, and is the source's."""
 
+    class BrokenReader(TicksReader):
+        def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[Any, int]], dict[str, int]]:
+            raise LookupError("the sensor is not plugged in")
+
     class Broken(Ticks):
         @classmethod
         def name(cls) -> str:
             return "broken"
 
         def simpleStreamReader(self, schema: Any) -> SimpleDataSourceStreamReader:
-            raise LookupError("the sensor is not plugged in")
+            return BrokenReader()
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     spark.dataSource.register(Broken)

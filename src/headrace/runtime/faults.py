@@ -86,8 +86,9 @@ def _unreachable(error: BaseException) -> bool:
 
 def _head(text: str, lines: int = 3) -> str:
     """The telling lines: of a Python traceback the last, of Spark's words the first, of a Java stack none."""
+    text = re.sub(r"\s*SQLSTATE: \w+", "", text.split("=== Streaming Query ===")[0])
     said = [line for line in text.splitlines() if line.strip() and not line.startswith(("\tat ", "\t..."))]
-    traced = [i for i, line in enumerate(said) if line.startswith("Traceback (most recent call last)")]
+    traced = [i for i, line in enumerate(said) if "Traceback (most recent call last)" in line]
     if traced:
         said = [line for line in said[traced[-1] + 1 :] if not line.startswith("  ")] or said
     return " ".join(line.strip() for line in said[:lines])[:1500]
