@@ -23,8 +23,10 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     spark = session.spark
     batches, reports = Batches(), list[BatchReport]()
     spark.streams.addListener(batches)
-    source = spark.readStream.schema(spec["schema"]).option("maxFilesPerTrigger", spec["files_per_batch"])
-    session.stream("packets", source.parquet(spec["input"]), progress=hr.slack(spec["slack"], on="ts"))
+    session.sql(
+        f"""CREATE STREAM packets ({spec["schema"]}) PROGRESSING ON ts SLACK {spec["slack"]}
+        FROM 'parquet' OPTIONS (path '{spec["input"]}', maxFilesPerTrigger '{spec["files_per_batch"]}')"""
+    )
     session.sql(spec["text"])
     started = time.monotonic()
     running = session.start(available_now=True, flush=True, on_batch=reports.append)
@@ -36,7 +38,10 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         "startup_seconds": started - born,
         "seconds": ended - started - flush,
         "flush_seconds": flush,
-        "batches": batches.of_ended(1),
+        "batches": [
+            {**batch, "rows": report.rows}
+            for batch, report in zip(batches.of_ended(1), reports, strict=False)
+        ],
         "reports": [asdict(r) for r in reports],
         "results": {
             q: {"format": "parquet", "paths": [f"{root}/{f.path}" for f in running.results(q).files()]}

@@ -5,7 +5,7 @@ CREATE STREAM tcp (
   ts TIMESTAMP, srcIP INT, destIP INT, srcPort INT, destPort INT, protocol INT, len INT, flags INT
 )
   PROGRESSING ON ts SLACK 5 SECONDS  -- the generator delays a packet by up to 5 seconds
-  FROM 'parquet' OPTIONS (path 'data/packets');
+  FROM 'parquet' OPTIONS (path 'data/packets', maxFilesPerTrigger '2');  -- two files a batch
 
 -- Who talks to whom: the last ten minutes, every minute.
 CREATE QUERY flows AS

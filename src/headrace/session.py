@@ -87,8 +87,10 @@ class Session:
         """The Spark session, started at first use unless one was given."""
         if self._spark is None:
             from headrace.runtime.spark import make_session
+            from headrace.runtime.warm import warm_up
 
             self._spark = make_session(self._master)
+            warm_up(self._spark)
         return self._spark
 
     @property

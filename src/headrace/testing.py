@@ -27,8 +27,9 @@ from sqlglot import parse_one
 from headrace.errors import PlanError
 from headrace.kernels import codec
 from headrace.kernels.commit import batch_after, first_manifest, flush_bound, manifest_of
+from headrace.kernels.rows import Layout, row_chunks
 from headrace.kernels.slot import run_slot
-from headrace.kernels.source import Layout, run_source
+from headrace.kernels.source import run_source
 from headrace.logical.plan import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.duck import duck_sql
@@ -123,7 +124,7 @@ class LocalRun:
             }
             sent = [codec.message(s, codec.PROGRESS, note) for s in range(self.slots)]
         for frame in frames:
-            sent += run_source(self.program, batch, layout, frame.to_batches())
+            sent += run_source(self.program, batch, row_chunks(layout, frame.to_batches()))
         for level in range(len(self.program.levels)):
             by_slot: dict[int, list[pa.RecordBatch]] = {}
             for row in sent:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.kernels.source import _missed_sql
+from headrace.kernels.judge import _missed_sql
 from headrace.kernels.sql import pane_sql
 from headrace.windows import WindowSpec, first_end, pane_of
 

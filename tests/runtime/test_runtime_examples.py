@@ -51,19 +51,18 @@ def example(spark: Any, folder: Path, script: str, times: dict[str, str]) -> dic
     return {name: table.num_rows for name, table in expected.items()}
 
 
-@pytest.mark.slow
 def test_network_monitoring(spark: Any, tmp_path: Path) -> None:
-    """Eight queries over packets with disorder and a lull, in one batch as the example has it."""
+    """Eight queries over packets with disorder and a lull, two files a batch; few packets, so low thresholds."""
     data = tmp_path / "data" / "packets"
     options = "--rows 12000 --groups 600 --files 4 --disorder band --lulls 1 --suspicious 0.3"
     headrace("generate", "packets", *options.split(), "--out", data)
     script = (EXAMPLES / "netmon" / "queries.sql").read_text()
+    script = script.replace(">= 200;", ">= 3;").replace(">= 10 + 3 *", ">= 1 +").replace(">= 6;", ">= 3;")
     rows = example(spark, tmp_path, script, {"tcp": "ts"})
     assert len(rows) == 8
     assert min(rows.values()) > 0, rows
 
 
-@pytest.mark.slow
 def test_airline_board_with_made_up_flights(spark: Any, tmp_path: Path) -> None:
     """Eight queries over two streams in several batches, with slack for the longest delay."""
     options = ["--rows", 3000, "--duration", "20 days", "--files", 3]

@@ -10,13 +10,14 @@ window by window):
   by key alone and computes an aggregate *per window* with FILTER, a few windows at a time; the hash table
   then has one entry per group instead of one per group and window. The copies are only made of the results.
   This needs aggregates that take a FILTER as they are (sums, extremes, bits, booleans); others, and windows
-  that hardly overlap, are joined to their windows.
+  that hardly overlap, are joined to their windows. So are few rows: DuckDB takes longer to plan hundreds of
+  filters than to copy some ten thousand rows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headrace.kernels.spec import Node
@@ -26,12 +27,14 @@ from headrace.windows import Window
 _SIMPLE = re.compile(r"([^p]*)\b(sum|min|max|bit_or|bit_and|bit_xor|bool_and|bool_or)\((p\d+)\)([^p]*)")
 CHUNK = 6  # windows to one pass
 OVERLAP = 3  # windows a block is in, on average, from which copies cost more than filters
+FEW = 200_000  # copies of rows that are made sooner than filters are planned
 
 
 class Cover(NamedTuple):
     """Which pane is in which block, and which blocks make a window."""
 
     panes: tuple[tuple[int, int], ...]  # pane, block
+    spans: tuple[tuple[int, int, int], ...]  # pane, the first of its windows and the one after the last
     large: tuple[int, ...]  # blocks of several panes that are in several windows
     runs: tuple[tuple[int, int, Window], ...]  # first and last block of each window
 
@@ -45,6 +48,7 @@ class Cover(NamedTuple):
 def cover(panes: Sequence[int], windows: Sequence[Window]) -> Cover:
     """Blocks for sorted pane starts and windows sorted by end."""
     placed: list[tuple[int, int]] = []
+    spans: list[tuple[int, int, int]] = []
     blocks: dict[tuple[int, int], int] = {}
     sizes: dict[int, int] = {}
     first = 0
@@ -59,19 +63,27 @@ def cover(panes: Sequence[int], windows: Sequence[Window]) -> Cover:
         block = blocks.setdefault((first, last), len(blocks))
         sizes[block] = sizes.get(block, 0) + 1
         placed.append((pane, block))
+        spans.append((pane, first, last))
     held: dict[int, tuple[int, int]] = {}
     for (i, j), block in blocks.items():
         for w in range(i, j):
             held[w] = (min(block, held[w][0]), max(block, held[w][1])) if w in held else (block, block)
     return Cover(
         tuple(placed),
+        tuple(spans),
         tuple(b for (i, j), b in blocks.items() if sizes[b] > 1 and j - i > 1),
         tuple((*held[w], windows[w]) for w in sorted(held)),
     )
 
 
-def close_sql(node: Node, rows: str, name: str, covering: Cover) -> tuple[list[tuple[str, str]], str]:
-    """Relations to compute first, and the SELECT of (k…, p…, _ws, _we), from the pane rows in `rows`."""
+def close_sql(
+    node: Node, rows: str, name: str, covering: Cover, sizes: Mapping[int, int], windows: Sequence[Window]
+) -> tuple[list[tuple[str, str]], str]:
+    """Relations to compute first, and the SELECT of (k…, p…, _ws, _we), from the pane rows in `rows`, of which
+    there are `sizes` in each pane.
+    """
+    if sum(sizes[pane] * (last - first) for pane, first, last in covering.spans) < FEW:
+        return [], _copied(node, rows, covering, windows)
     keys, partials = columns(node)
     placed = ", ".join(f"({pane}, {block})" for pane, block in covering.panes)
     blocks = f"{rows} JOIN (VALUES {placed}) AS m(pane, block) USING (pane)"
@@ -98,10 +110,21 @@ def close_sql(node: Node, rows: str, name: str, covering: Cover) -> tuple[list[t
     return tables, _filtered(node, name, covering, [m for m in filters if m is not None], tables)
 
 
+def _copied(node: Node, rows: str, covering: Cover, windows: Sequence[Window]) -> str:
+    keys, partials = columns(node)
+    spans = ", ".join(f"({pane}, {first}, {last})" for pane, first, last in covering.spans)
+    numbered = ", ".join(f"({i}, {w.start}, {w.end})" for i, w in enumerate(windows))
+    copies = f"SELECT {', '.join([*keys, *partials])}, unnest(range(_lo, _hi)) AS _w FROM {rows} "
+    copies += f"JOIN (VALUES {spans}) AS m(pane, _lo, _hi) USING (pane)"
+    merged = f"SELECT {', '.join([*keys, *merge_list(node)])}, _w FROM ({copies})" + group_by([*keys, "_w"])
+    listed = ", ".join([*keys, *partials, "_ws::BIGINT AS _ws", "_we::BIGINT AS _we"])
+    return f"SELECT {listed} FROM ({merged}) JOIN (VALUES {numbered}) AS w(_w, _ws, _we) USING (_w)"
+
+
 def _filtered(
     node: Node, name: str, covering: Cover, merges: list[re.Match[str]], tables: list[tuple[str, str]]
 ) -> str:
-    keys, _ = columns(node)
+    keys, partials = columns(node)
     selects: list[str] = []
     for start in range(0, len(covering.runs), CHUNK):
         chunk = covering.runs[start : start + CHUNK]
@@ -112,13 +135,12 @@ def _filtered(
             aggregates.append(f"count(*) {where} AS n_{j}")
             parts = []
             for i, merge in enumerate(merges):
-                aggregates.append(f"{merge[1]}{merge[2]}({merge[3]}) {where}{merge[4]} AS p{i}_{j}")
+                aggregates.append(f"{merge[2]}({merge[3]}) {where} AS p{i}_{j}")
                 parts.append(f"p{i}_{j} AS p{i}")
-            listed = ", ".join(
-                [*keys, *parts, f"{window.start}::BIGINT AS _ws", f"{window.end}::BIGINT AS _we"]
-            )
-            selects.append(f"SELECT {listed} FROM {table} WHERE n_{j} > 0")
+            times = f"{window.start}::BIGINT AS _ws, {window.end}::BIGINT AS _we"
+            selects.append(f"SELECT {', '.join([*keys, *parts, times])} FROM {table} WHERE n_{j} > 0")
         low, high = min(c[0] for c in chunk), max(c[1] for c in chunk)
         sql = f"SELECT {', '.join([*keys, *aggregates])} FROM b_{name} WHERE block BETWEEN {low} AND {high}"
         tables.append((table, sql + group_by(keys)))
-    return " UNION ALL ".join(selects)
+    outer = [f"{m[1]}{p}{m[4]} AS {p}" for m, p in zip(merges, partials, strict=True)]
+    return f"SELECT {', '.join([*keys, *outer, '_ws', '_we'])} FROM ({' UNION ALL '.join(selects)})"

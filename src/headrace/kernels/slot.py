@@ -240,8 +240,8 @@ class Slot:
         if not windows or rows is None:
             self.empty.add(step.view)
             return
-        covering = cover(list(self._panes(node)), windows)
-        tables, sql = close_sql(node, rows, step.view, covering)
+        sizes = self._panes(node)
+        tables, sql = close_sql(node, rows, step.view, cover(list(sizes), windows), sizes, windows)
         before = []
         if sum(self._panes(node).values()) < SMALL:
             before = [f"{name} AS MATERIALIZED ({table})" for name, table in tables]
@@ -376,6 +376,7 @@ class Slot:
             for q, (p, _, _) in self.writers.items()
         ]
         return {
+            "version": self.batch.version,
             "slot": self.slot,
             "level": self.level,
             "progress": {s: [p.max_seen, p.low_watermark] for s, p in self.after.items()},

@@ -13,13 +13,14 @@ the generated source stays the same.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache, reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from sqlglot import exp, parse_one
 
-from headrace.kernels.source import Layout
+from headrace.kernels.rows import Layout
 from headrace.kernels.spec import Batch, Program
 from headrace.logical.plan import Graph, Stream
 from headrace.physical.lower import Frame
@@ -40,6 +41,17 @@ def united(graph: Graph, frames: dict[str, DataFrame]) -> DataFrame:
     if len(parts) == 1:
         return parts[0].drop("_s")
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+
+
+def listed(frames: dict[str, DataFrame]) -> DataFrame:
+    """The files of all streams, for tasks that read them: the number of the stream, path, bytes."""
+    parts = [f.select(F.lit(i).alias("_s"), "path", "length") for i, f in enumerate(frames.values())]
+    return reduce(DataFrame.unionByName, parts)
+
+
+def local_path(uri: str) -> str:
+    """A path as Spark writes it, without its scheme."""
+    return re.sub("^file:/+", "/", uri)
 
 
 def layout_of(graph: Graph, frame: Frame) -> Layout:

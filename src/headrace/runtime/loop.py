@@ -22,16 +22,18 @@ from pyspark.sql import functions as F
 from headrace.errors import CheckpointError, HeadraceError, InternalError, OptionError
 from headrace.kernels import codec
 from headrace.kernels.commit import batch_after, first_manifest, flush_bound, manifest_of, open_windows
-from headrace.kernels.spec import Batch, Program
+from headrace.kernels.scan import Scan, splits
+from headrace.kernels.spec import Program
 from headrace.logical.plan import Graph
 from headrace.physical.lower import Frame
 from headrace.report.model import BatchReport, QueryReport, StreamReport
 from headrace.runtime.faults import explained, quiet
-from headrace.runtime.frame import layout_of, projection, united
+from headrace.runtime.frame import layout_of, listed, local_path, projection, united
+from headrace.runtime.orders import Orders, give
 from headrace.runtime.plan_file import PlanFile
 from headrace.runtime.results import Results, schema_of
 from headrace.runtime.sinks import Delivery, told
-from headrace.runtime.tasks import slot_task, source_task
+from headrace.runtime.tasks import scan_task, slot_task, source_task
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, collect_garbage
 
 KEPT_REPORTS = 10_000
@@ -54,12 +56,13 @@ class Run:
         slots: int,
         delivery: Delivery,
         log: ManifestLog,
+        scans: tuple[Scan, ...] | None = None,
         on_batch: Callable[[BatchReport], object] | None = None,
         flush: bool = False,
     ) -> None:
         self.spark, self.graph, self.program, self.frame, self.plan = spark, graph, program, frame, plan
         self.store, self.lock, self.slots, self.delivery, self.log = store, lock, slots, delivery, log
-        self.layout = layout_of(graph, frame)
+        self.layout, self.scans = layout_of(graph, frame), scans
         self.manifest: Manifest = log.latest() or first_manifest(program, slots)
         self.reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
         self._born = {n: b for n, b in plan.born.items() if b is not None}
@@ -67,6 +70,7 @@ class Run:
         self._unneeded: set[str] = set()  # segments the version before the last still names
         self._error: BaseException | None = None
         self._query: Any = None
+        self._prepared: Any = None
         self._ended = False
         self._stopping = self._interrupted = False
         self._in_batch = threading.Lock()
@@ -76,7 +80,10 @@ class Run:
     def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any]) -> None:
         try:
             with quiet():
-                writer = united(self.graph, frames).writeStream.foreachBatch(self._foreach)
+                if self.scans is not None:
+                    self._prepared = self._prepare(self.scans)
+                source = united(self.graph, frames) if self.scans is None else listed(frames)
+                writer = source.writeStream.foreachBatch(self._foreach)
                 writer = writer.option("checkpointLocation", f"{self.store.uri.rstrip('/')}/spark")
                 self._query = (writer.trigger(**trigger) if trigger else writer).start()
         except Exception as e:
@@ -142,12 +149,31 @@ class Run:
             try:
                 self._no_gap(batch_id)
                 batch = batch_after(self.manifest, self.program, self.store, self.slots, self._born)
-                rows = frame.selectExpr(*projection(self.graph, self.frame, self.program, batch))
-                sent = rows.mapInArrow(source_task(self.program, batch, self.layout), codec.EXCHANGE)
-                self._finish(sent, batch, batch_id)
+                if self.scans is None:
+                    rows = frame.selectExpr(*projection(self.graph, self.frame, self.program, batch))
+                    sent = rows.mapInArrow(source_task(self.program, self.layout), codec.EXCHANGE)
+                    self._finish(self._stages(sent), Orders(batch), batch_id)
+                else:
+                    mine = splits(((r[0], local_path(r[1]), r[2]) for r in frame.collect()), self._tasks)
+                    self._finish(self._prepared.select("*"), Orders(batch, mine), batch_id)
             except BaseException as e:
                 self._error = e
                 raise
+
+    def _prepare(self, scans: tuple[Scan, ...]) -> DataFrame:
+        """The plan of every batch of files. It is run through `select`: that makes a new physical plan, and new
+        shuffles, of the same logical one.
+        """
+        self._tasks = max(1, self.spark.sparkContext.defaultParallelism)
+        numbers = self.spark.range(0, self._tasks, 1, self._tasks)
+        return self._stages(numbers.mapInArrow(scan_task(self.program, scans), codec.EXCHANGE))
+
+    def _stages(self, sent: DataFrame) -> DataFrame:
+        """What the source stage sends, through as many exchanges and slots as there are levels."""
+        for level in range(len(self.program.levels)):
+            sent = sent.repartitionById(self.slots, F.col("slot"))
+            sent = sent.mapInArrow(slot_task(self.program, level), codec.EXCHANGE)
+        return sent
 
     def _no_gap(self, batch_id: int) -> None:
         last = self.manifest.batch_id
@@ -173,19 +199,17 @@ class Run:
             [(r["slot"], r["node"], r["payload"]) for r in rows], codec.EXCHANGE
         )
         try:
-            self._finish(sent, batch, self.manifest.batch_id)
+            self._finish(self._stages(sent), Orders(batch), self.manifest.batch_id)
         except Exception as e:
             raise explained(e, None) from e
 
-    def _finish(self, sent: DataFrame, batch: Batch, batch_id: int) -> None:
-        """Exchange, slots, commit."""
-        started = time.time()
-        for level in range(len(self.program.levels)):
-            sent = sent.repartitionById(batch.slots, F.col("slot"))
-            sent = sent.mapInArrow(slot_task(self.program, batch, level), codec.EXCHANGE)
-        metas = [codec.read_message(_Buffer(r["payload"])) for r in sent.collect()]
+    def _finish(self, job: DataFrame, orders: Orders, batch_id: int) -> None:
+        """Run, commit, deliver."""
+        started, batch = time.time(), orders.batch
+        give(self.spark, orders)
+        metas = [codec.read_message(_Buffer(r["payload"])) for r in job.collect()]
         ran = time.time()
-        answered = len({(m["level"], m["slot"]) for m in metas})
+        answered = len({(m["level"], m["slot"]) for m in metas if m["version"] == batch.version})
         if answered not in (0, batch.slots * len(self.program.levels)):  # no row, no answer
             raise InternalError(f"batch {batch.version}: {answered} slots of {batch.slots} answered")
         manifest = manifest_of(self.manifest, self.program, batch, metas, batch_id)

@@ -22,6 +22,8 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.worker.reuse": "true",
+    # Over TCP, Nagle's algorithm and delayed acknowledgements make every task wait 40 ms.
+    "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # Spark's default writes its offset log through FileContext, which on a local disk starts some thirty
     # processes (readlink, chmod) a batch. Results do not depend on that log: manifests decide what is
@@ -30,6 +32,13 @@ SETTINGS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
 }
+
+# Spark's own code is wide and each part of it runs a few times a batch. With the usual thresholds Java's optimizing
+# compiler is busy with it for the first minutes, on a core that the queries need; loops over rows still reach these.
+JAVA = (
+    "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000 "
+    "-XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
+)
 
 
 def make_session(master: str | None = None, **settings: str) -> SparkSession:
@@ -47,7 +56,7 @@ def make_session(master: str | None = None, **settings: str) -> SparkSession:
         if not master.startswith("local-cluster"):  # a machine that was asleep has lost no executor
             builder = builder.config("spark.network.timeout", "1d")
         builder = builder.config("spark.driver.memory", os.environ.get("HEADRACE_DRIVER_MEMORY", "2g"))
-        builder = builder.config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")  # for throughput
+        builder = builder.config("spark.driver.extraJavaOptions", JAVA)
     for key, value in {**SETTINGS, **settings}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
@@ -64,3 +73,8 @@ def retrying(master: str) -> str:
 def literal(path: str) -> str:
     """A path as Spark takes it when no letter of it is meant as a pattern."""
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
+
+
+def unliteral(path: str) -> str:
+    """The path that `literal` was given."""
+    return re.sub(r"\\([\[\]{}*?\\])", r"\1", path)

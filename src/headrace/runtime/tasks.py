@@ -5,6 +5,7 @@ not their code.
 from __future__ import annotations
 
 import errno
+import gc
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -12,33 +13,59 @@ import pyarrow as pa
 
 from headrace.errors import CheckpointError
 from headrace.kernels import duck
+from headrace.kernels.rows import Layout, row_chunks
+from headrace.kernels.scan import Scan, file_chunks
 from headrace.kernels.slot import run_slot
-from headrace.kernels.source import Layout, run_source
-from headrace.kernels.spec import Batch, Program
+from headrace.kernels.source import run_source
+from headrace.kernels.spec import Program
+from headrace.runtime.orders import taken
 from headrace.state import Store
 from headrace.state.faults import FORBIDDEN, FULL, explanation
 
 Arrow = Iterator[pa.RecordBatch]
+_SETTLING = 3  # tasks after which a worker has imported all it will need
+_tasks = 0
 
 
-def source_task(program: Program, batch: Batch, layout: Layout) -> Callable[[Arrow], Arrow]:
-    return partial(_source, program, batch, layout)
+def source_task(program: Program, layout: Layout) -> Callable[[Arrow], Arrow]:
+    """The source stage over rows that Spark sends."""
+    return partial(_source, program, layout)
 
 
-def slot_task(program: Program, batch: Batch, level: int) -> Callable[[Arrow], Arrow]:
-    return partial(_slot, program, batch, level)
+def scan_task(program: Program, scans: tuple[Scan, ...]) -> Callable[[Arrow], Arrow]:
+    """The source stage over files; a task is sent its number."""
+    return partial(_scan, program, scans)
 
 
-def _source(program: Program, batch: Batch, layout: Layout, rows: Arrow) -> Arrow:
-    return _guarded(batch.store, run_source(program, batch, layout, rows))
+def slot_task(program: Program, level: int) -> Callable[[Arrow], Arrow]:
+    return partial(_slot, program, level)
 
 
-def _slot(program: Program, batch: Batch, level: int, rows: Arrow) -> Arrow:
+def _source(program: Program, layout: Layout, rows: Arrow) -> Arrow:
+    batch = taken().batch
+    return _guarded(batch.store, run_source(program, batch, row_chunks(layout, rows)))
+
+
+def _scan(program: Program, scans: tuple[Scan, ...], rows: Arrow) -> Arrow:
+    orders = taken()
+    mine = [
+        split
+        for frame in rows
+        for number in frame.column(0).to_pylist()
+        if number < len(orders.splits)
+        for split in orders.splits[number]
+    ]
+    return _guarded(orders.batch.store, run_source(program, orders.batch, file_chunks(scans, mine)))
+
+
+def _slot(program: Program, level: int, rows: Arrow) -> Arrow:
+    batch = taken().batch
     return _guarded(batch.store, run_slot(program, batch, level, rows))
 
 
 def _guarded(store: Store, rows: Arrow) -> Arrow:
     """What a failing disk says, in the user's words; and no connection is used again after an error."""
+    settle()
     try:
         yield from rows
     except OSError as e:
@@ -49,3 +76,13 @@ def _guarded(store: Store, rows: Arrow) -> Arrow:
     except BaseException:
         duck.reset()
         raise
+
+
+def settle() -> None:
+    """Spark's worker collects garbage after every task, which takes 100 ms with the modules we import; what a
+    worker keeps for life need not be looked at again.
+    """
+    global _tasks
+    if _tasks < _SETTLING:
+        gc.freeze()
+    _tasks += 1

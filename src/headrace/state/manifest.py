@@ -110,7 +110,9 @@ class ManifestLog:
         The version before the last is what one goes back to when the last manifest is damaged.
         """
         count = self._advance()
-        kept = {s.path for version in range(max(1, count - 1), count + 1) for s in self.read(version).segments}
+        kept = {
+            s.path for version in range(max(1, count - 1), count + 1) for s in self.read(version).segments
+        }
         for outputs in self._all(0):
             for files in (*outputs.results.values(), *outputs.late.values()):
                 kept.update(file.path for file in files)

@@ -1,0 +1,243 @@
+"""Source rows straight from Parquet files: decoded by Arrow in the task, projected by DuckDB.
+
+Spark finds the files, remembers which were read and hands out the work; what it would do with their rows
+(decode, project, copy to Arrow, send to Python) costs several times more than all the rest of the source
+stage. So where the files are local Parquet and every scalar expression of the set is one that DuckDB computes
+as Spark does (`physical/scan.py` decides), a task is given byte ranges of files instead of rows. Columns are
+matched as Spark matches them: by name whatever the case, absent ones are NULL, and a type is widened but
+never narrowed.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from headrace.errors import SourceError
+from headrace.kernels.duck import arrow
+from headrace.kernels.judge import Judge, Screened
+
+CHUNK_ROWS = 1_000_000
+_OPENING = 100_000  # what opening a file costs, in bytes read
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+@dataclass(frozen=True)
+class Scan:
+    """How the rows of one stream are read from files."""
+
+    stream: str
+    select: str  # DuckDB SQL: `_t` and c0… over the columns below
+    tick: str  # `_t` alone
+    columns: tuple[str, ...]  # of the stream, that `select` reads
+    schema: bytes  # Arrow schema of the stream as declared
+    folder: str = ""  # folders below it may be named column=value
+
+
+class Split(NamedTuple):
+    """The row groups of a file that begin in [start, end)."""
+
+    scan: int  # index of the stream's scan
+    path: str
+    start: int
+    end: int
+
+
+def splits(files: Iterable[tuple[int, str, int]], tasks: int) -> tuple[tuple[Split, ...], ...]:
+    """The files (scan, path, bytes) of a batch cut into even shares, one for each of `tasks`."""
+    files = list(files)
+    share = -(-sum(size for _, _, size in files) // max(tasks, 1)) or 1
+    pieces = []
+    for scan, path, size in files:
+        parts = max(1, round(size / share))  # as many as a file of this size is worth
+        step = -(-size // parts) or 1
+        pieces += [Split(scan, path, at, min(at + step, size)) for at in range(0, max(size, 1), step)]
+    loads: list[tuple[int, list[Split]]] = [(0, []) for _ in range(tasks)]
+    for piece in sorted(pieces, key=lambda p: (p.start - p.end, p)):
+        load, mine = loads.pop(0)
+        insort(loads, (load + piece.end - piece.start + _OPENING, [*mine, piece]), key=lambda x: x[0])
+    return tuple(tuple(mine) for _, mine in loads)
+
+
+class _Part(NamedTuple):
+    file: pq.ParquetFile
+    path: str
+    groups: list[int]
+    rows: int
+
+
+@dataclass
+class FileChunk:
+    """Rows of one stream out of row groups of files."""
+
+    scan: Scan
+    parts: list[_Part]
+
+    @property
+    def stream(self) -> str:
+        return self.scan.stream
+
+    @property
+    def num_rows(self) -> int:
+        return sum(p.rows for p in self.parts)
+
+    def screen(self, con: duckdb.DuckDBPyConnection, rule: Judge, late: pa.Schema) -> Screened:
+        """Registers the usable rows as `src`."""
+        rows = self._read(self.parts, self.scan.columns)
+        con.register("raw", rows)
+        ticks = f"SELECT {self.scan.tick} AS _t FROM raw"
+        found = f"count(*) FILTER (WHERE {rule.odd}), max(_t) FILTER (WHERE {rule.usable})"
+        odd, largest = con.execute(f"SELECT {found} FROM ({ticks})").fetchall()[0]
+        kept = None
+        if odd:
+            kept, rows = self._judged(con, rule, rows, late)
+            con.register("raw", rows)
+        con.execute(f"CREATE OR REPLACE TEMP VIEW src AS SELECT {self.scan.select} FROM raw")
+        return Screened(largest, kept)
+
+    def leave(self, con: duckdb.DuckDBPyConnection) -> None:
+        con.execute("DROP VIEW src")
+        con.unregister("raw")
+
+    def _judged(
+        self, con: duckdb.DuckDBPyConnection, rule: Judge, rows: pa.Table, late: pa.Schema
+    ) -> tuple[pa.Table | None, pa.Table]:
+        """The rows to keep as late, in the late table's schema; and those that are part of the stream."""
+        con.register("raw", rows.append_column("_i", pa.array(np.arange(rows.num_rows))))
+        judged = f"SELECT _i, {rule.reason} AS _reason FROM (SELECT _i, {self.scan.tick} AS _t FROM raw)"
+        found = arrow(con, f"SELECT * FROM ({judged}) WHERE _reason IS NOT NULL ORDER BY _i")
+        if not found.num_rows:
+            return None, rows
+        rejected = found.filter(pc.not_equal(found.column("_reason"), "late")).column("_i").to_numpy()
+        if len(rejected):
+            usable = np.ones(rows.num_rows, bool)
+            usable[rejected] = False
+            rows = rows.filter(pa.array(usable))
+        whole = self._read(self.parts, late.names[:-1]).take(found.column("_i"))
+        return whole.append_column("_reason", found.column("_reason")), rows
+
+    def _read(self, parts: list[_Part], names: Iterable[str]) -> pa.Table:
+        declared = pa.ipc.read_schema(pa.py_buffer(self.scan.schema))
+        wanted = pa.schema([declared.field(n) for n in names])
+        return pa.concat_tables(_rows_of(p, wanted, _partition(self.scan.folder, p.path)) for p in parts)
+
+
+def file_chunks(scans: tuple[Scan, ...], mine: Iterable[Split]) -> Iterator[FileChunk]:
+    """The rows of a task, gathered into chunks large enough to aggregate well and small enough to hold."""
+    waiting: dict[int, list[_Part]] = {}
+    for split in mine:
+        for part in _parts(split):
+            parts = waiting.setdefault(split.scan, [])
+            parts.append(part)
+            if sum(p.rows for p in parts) >= CHUNK_ROWS:
+                yield FileChunk(scans[split.scan], waiting.pop(split.scan))
+    for scan, parts in waiting.items():
+        yield FileChunk(scans[scan], parts)
+
+
+def _parts(split: Split) -> Iterator[_Part]:
+    """The split's row groups, up to CHUNK_ROWS rows at a time."""
+    try:
+        file = pq.ParquetFile(split.path, coerce_int96_timestamp_unit="us")
+    except (pa.ArrowException, OSError) as e:
+        raise _unreadable(split.path, e) from e
+    groups: list[int] = []
+    rows = 0
+    for index in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(index)
+        first = group.column(0) if group.num_columns else None
+        offset = 0 if first is None else first.dictionary_page_offset or first.data_page_offset
+        if not split.start <= offset < split.end or not group.num_rows:
+            continue
+        groups.append(index)
+        rows += group.num_rows
+        if rows >= CHUNK_ROWS:
+            yield _Part(file, split.path, groups, rows)
+            groups, rows = [], 0
+    if groups:
+        yield _Part(file, split.path, groups, rows)
+
+
+def _rows_of(part: _Part, wanted: pa.Schema, named: dict[str, str | None]) -> pa.Table:
+    """The columns of `wanted`, in its types; `named` are those that the file's folders give."""
+    there = part.file.schema_arrow
+    places = [None if n.lower() in named else _place(part.path, there.names, n) for n in wanted.names]
+    names = [there.names[i] for i in places if i is not None]
+    for field, at in zip(wanted, places, strict=True):
+        if at is not None and not fits(there.field(at).type, field.type):
+            raise SourceError(
+                f"a source cannot be read: in {part.path} column [{field.name}] is {there.field(at).type}, but declared "
+                f"as {field.type}\nNothing of this batch was committed. Declare the stream as its files are, or mend "
+                "the file, and start again"
+            )
+    try:
+        table = part.file.read_row_groups(part.groups, columns=names, use_threads=False)
+    except (pa.ArrowException, OSError) as e:
+        raise _unreadable(part.path, e) from e
+    columns = []
+    for field, at in zip(wanted, places, strict=True):
+        if at is None:
+            value = pa.scalar(named.get(field.name.lower()), pa.string())
+            columns.append(pa.repeat(value.cast(field.type), part.rows))
+        else:
+            column = table.column(there.names[at])
+            columns.append(column if column.type == field.type else column.cast(field.type))
+    return pa.table(columns, schema=wanted)
+
+
+def _partition(folder: str, path: str) -> dict[str, str | None]:
+    """Columns a file gets from the names of its folders, {name in lower case: text}, as Hive lays files out."""
+    if not folder or not path.startswith(folder.rstrip("/") + "/"):
+        return {}
+    parts = [p.partition("=") for p in path[len(folder.rstrip("/")) + 1 :].split("/")[:-1] if "=" in p]
+    return {unquote(n).lower(): None if v == _NO_VALUE else unquote(v) for n, _, v in parts}
+
+
+def _place(path: str, there: list[str], name: str) -> int | None:
+    """Where a file has the column: by name, in whatever case."""
+    found = [i for i, n in enumerate(there) if n.lower() == name.lower()]
+    if len(found) > 1:
+        raise SourceError(
+            f"a source cannot be read: {path} has the column {name} {len(found)} times, in different cases"
+        )
+    return found[0] if found else None
+
+
+def fits(there: pa.DataType, declared: pa.DataType) -> bool:
+    """Whether Spark reads a Parquet column of type `there` as `declared`."""
+    if there == declared or pa.types.is_null(there):
+        return True
+    if pa.types.is_dictionary(there):
+        return fits(there.value_type, declared)
+    small, wide = _INTEGERS.get(str(there)), _INTEGERS.get(str(declared))
+    if small and (wide or declared == pa.float64()):
+        return small <= (wide or 32)
+    if pa.types.is_timestamp(there) and pa.types.is_timestamp(declared):
+        return there.unit != "ns" and (there.tz is None or declared.tz is not None)
+    if pa.types.is_decimal(there) and pa.types.is_decimal(declared):
+        digits = declared.precision - declared.scale >= there.precision - there.scale
+        return bool(digits and declared.scale >= there.scale)
+    if declared == pa.float64():
+        return bool(there == pa.float32())
+    return declared in (pa.string(), pa.binary()) and str(there).removeprefix("large_") in (
+        "string",
+        "binary",
+    )
+
+
+def _unreadable(path: str, error: Exception) -> SourceError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return SourceError(
+        f"a source cannot be read: {path}: {reason}\nNothing of this batch was committed. Mend or remove the file and "
+        "start again, or let Spark skip such files (stream OPTIONS (ignoreCorruptFiles true))"
+    )

@@ -1,0 +1,45 @@
+"""What a batch tells its tasks.
+
+Orders travel with the Spark job itself, as a local property that every task of it can read, and not inside of
+the tasks' functions. So the functions, and with them the plan, are the same for every batch: a batch read
+from files is one plan prepared at the start and run again and again.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import zlib
+from dataclasses import dataclass
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+from headrace.errors import InternalError
+from headrace.kernels.scan import Split
+from headrace.kernels.spec import Batch
+
+_KEY = "headrace.orders"
+
+
+@dataclass(frozen=True)
+class Orders:
+    batch: Batch
+    splits: tuple[tuple[Split, ...], ...] = ()  # one for each source task, when tasks read files
+
+
+def give(spark: SparkSession, orders: Orders) -> None:
+    """For the jobs that this thread starts from now on."""
+    text = base64.b85encode(zlib.compress(pickle.dumps(orders), 1)).decode()
+    spark.sparkContext.setLocalProperty(_KEY, text)
+
+
+def taken() -> Orders:
+    """In a task: the orders of its job."""
+    context = TaskContext.get()
+    text = context.getLocalProperty(_KEY) if context is not None else None
+    if text is None:
+        raise InternalError("this task was started without orders")
+    orders = pickle.loads(zlib.decompress(base64.b85decode(text)))
+    assert isinstance(orders, Orders)
+    return orders
