@@ -21,14 +21,15 @@ from typing import Any
 
 from benchmarks import check, datasets, flink_env
 from benchmarks.memory import Peak
-from benchmarks.workloads import FLINK, FLOOR, HEADRACE, Workload
+from benchmarks.workloads import FLINK, FLOOR, HEADRACE, ROWS, Workload
 
 CORES = 2
 HEAP = "8g"  # of the rivals' JVM
 SCHEMA = "ts TIMESTAMP, " + ", ".join(f"{name} INT" for name in datasets.COLUMNS[1:])
-MODULES = {HEADRACE: "on_headrace", FLINK: "on_flink", FLOOR: "on_duckdb"}
+MODULES = {HEADRACE: "on_headrace", ROWS: "on_headrace", FLINK: "on_flink", FLOOR: "on_duckdb"}
 DEFAULTS: dict[str, dict[str, Any]] = {
     HEADRACE: {},
+    ROWS: {},
     "spark-rocksdb": {"partitions": 2, "changelog": True},
     "spark-default": {"partitions": 2},
     FLINK: {"mini_batch": False},

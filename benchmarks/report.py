@@ -18,6 +18,7 @@ from benchmarks.workloads import (
     MAIN,
     RIVALS,
     ROCKSDB,
+    ROWS,
     WORKLOADS,
     Workload,
 )
@@ -25,6 +26,7 @@ from benchmarks.workloads import (
 TEMPLATE = Path(__file__).parent / "page.md"
 _NAMES = {
     HEADRACE: "Headrace",
+    ROWS: "Headrace, rows through Spark",
     ROCKSDB: "Spark, RocksDB",
     DEFAULT_STORE: "Spark, default store",
     FLINK: "Flink SQL",

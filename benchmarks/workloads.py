@@ -22,13 +22,21 @@ FOLDER = Path(__file__).parent / "workloads"
 Basis = Literal["steady", "whole"]
 
 HEADRACE = "headrace"
+ROWS = "headrace-rows"  # Headrace over a DataFrame: rows come through Spark, as they do from Kafka or CSV
 ROCKSDB = "spark-rocksdb"
 DEFAULT_STORE = "spark-default"
 FLINK = "flink"
 FLOOR = "duckdb"
 RIVALS = (ROCKSDB, DEFAULT_STORE, FLINK)
-CONTENDERS = (HEADRACE, *RIVALS, FLOOR)
-SUFFIX = {HEADRACE: "", ROCKSDB: ".spark", DEFAULT_STORE: ".spark", FLINK: ".flink", FLOOR: ".duckdb"}
+CONTENDERS = (HEADRACE, ROWS, *RIVALS, FLOOR)
+SUFFIX = {
+    HEADRACE: "",
+    ROWS: "",
+    ROCKSDB: ".spark",
+    DEFAULT_STORE: ".spark",
+    FLINK: ".flink",
+    FLOOR: ".duckdb",
+}
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,14 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     spark = session.spark
     batches, reports = Batches(), list[BatchReport]()
     spark.streams.addListener(batches)
-    session.sql(
-        f"""CREATE STREAM packets ({spec["schema"]}) PROGRESSING ON ts SLACK {spec["slack"]}
-        FROM 'parquet' OPTIONS (path '{spec["input"]}', maxFilesPerTrigger '{spec["files_per_batch"]}')"""
-    )
+    if spec["contender"] == "headrace-rows":
+        reader = spark.readStream.schema(spec["schema"]).option("maxFilesPerTrigger", spec["files_per_batch"])
+        session.stream("packets", reader.parquet(spec["input"]), progress=hr.slack(spec["slack"], on="ts"))
+    else:
+        session.sql(
+            f"""CREATE STREAM packets ({spec["schema"]}) PROGRESSING ON ts SLACK {spec["slack"]}
+            FROM 'parquet' OPTIONS (path '{spec["input"]}', maxFilesPerTrigger '{spec["files_per_batch"]}')"""
+        )
     session.sql(spec["text"])
     started = time.monotonic()
     running = session.start(available_now=True, flush=True, on_batch=reports.append)

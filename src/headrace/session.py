@@ -159,8 +159,9 @@ class Session:
     def explain(self, format: str = "text") -> str:
         """The plan of the whole set: what is shared, how it is partitioned, what each slot does."""
         graph = self.graph
-        program, frame = lower(graph, DuckTyper(graph, self._user), self._user)
-        return explain(graph, program, frame, format)
+        typer = DuckTyper(graph, self._user)
+        program, frame = lower(graph, typer, self._user)
+        return explain(graph, program, frame, typer, format)
 
     def start(
         self,

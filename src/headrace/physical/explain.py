@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from headrace.errors import OptionError
 from headrace.kernels.spec import Close, Emit, Node, Program
-from headrace.logical.plan import Aggregate, Graph, Merge, Raw, inputs_of
-from headrace.physical.lower import Frame
+from headrace.logical.plan import Aggregate, Graph, Merge, Raw, Stream, inputs_of
+from headrace.physical.lower import Frame, Typer
+from headrace.physical.scan import scan_of
 from headrace.windows import WindowSpec
 
 
-def explain(graph: Graph, program: Program, frame: Frame, format: str = "text") -> str:
+def explain(graph: Graph, program: Program, frame: Frame, typer: Typer, format: str = "text") -> str:
+    reading = {n: reader(s, frame, typer) for n, s in graph.streams.items()}
     if format == "text":
-        return _text(graph, program, frame)
+        return _text(graph, program, frame, reading)
     if format == "json":
-        return json.dumps(_data(graph, program, frame), indent=2)
+        return json.dumps(_data(graph, program, frame, reading), indent=2)
     if format == "dot":
         return _dot(drawing(graph, program))
     raise OptionError(f"explain: expected text, json or dot, got {format!r}")
+
+
+def reader(stream: Stream, frame: Frame, typer: Typer) -> str:
+    """Who decodes the rows of a stream."""
+    scan, why = scan_of(stream, frame, typer, folder="/")
+    return "its files are read in the tasks" if scan is not None else f"read by Spark: {why}"
 
 
 def length(ticks: int, unit: str) -> str:
@@ -68,7 +77,7 @@ def _readers(program: Program) -> dict[str, list[str]]:
     return found
 
 
-def _text(graph: Graph, program: Program, frame: Frame) -> str:
+def _text(graph: Graph, program: Program, frame: Frame, reading: Mapping[str, str]) -> str:
     lines = [
         f"{len(program.schemas)} queries over {len(graph.streams)} streams: one pass over the input, "
         f"{len(program.levels)} exchange{'s' if len(program.levels) > 1 else ''}, {program.pids} mini-partitions"
@@ -80,7 +89,7 @@ def _text(graph: Graph, program: Program, frame: Frame) -> str:
             if getattr(stream.policy, "bound", 0)
             else "ordered"
         )
-        lines += ["", f"stream {stream.name}: progressing on {stream.on}, {slack}"]
+        lines += ["", f"stream {stream.name}: progressing on {stream.on}, {slack}; {reading[stream.name]}"]
         lines += [f"  {c} = {e}" for c, e in frame.columns[stream.name]]
     for node in program.nodes:
         unit = _unit(graph, node)
@@ -117,10 +126,14 @@ def _step(step: Any) -> str:
     return f"{name}: {sql}" if sql else name
 
 
-def _data(graph: Graph, program: Program, frame: Frame) -> dict[str, Any]:
+def _data(graph: Graph, program: Program, frame: Frame, reading: Mapping[str, str]) -> dict[str, Any]:
     return {
         "streams": {
-            s.name: {"progressing": s.on, "columns": dict(frame.columns[s.name])}
+            s.name: {
+                "progressing": s.on,
+                "reading": reading[s.name],
+                "columns": dict(frame.columns[s.name]),
+            }
             for s in graph.streams.values()
         },
         "nodes": [

@@ -81,6 +81,17 @@ class Frame:
             mine.append((self._known[key], expression))
         return self._known[key]
 
+    def keep(self, feeds: Sequence[Feed], raw: Sequence[RawQuery]) -> None:
+        """Only the columns that these read: what removed queries have asked for need not be computed."""
+        read: dict[str, set[str]] = {}
+        for feed in feeds:
+            names = re.findall(r"\bc\d+\b", " ".join([feed.where or "", *feed.keys, *feed.subs]))
+            read.setdefault(feed.stream, set()).update(names)
+        for query in raw:
+            read.setdefault(query.stream, set()).update([query.where or "", *query.columns])
+        for stream, columns in self.columns.items():
+            self.columns[stream] = [c for c in columns if c[0] in read.get(stream, ())]
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -492,6 +503,7 @@ class _Lowering:
             )
         queries = [q for q in self.graph.queries if q not in self.retired]
         nodes = tuple(n for n in self.nodes.values() if n.specs or n.width == 0)
+        self.frame.keep([f for n in nodes for f in n.feeds], raw)
         levels = tuple(tuple(_stored(self.levels.get(i, []))) for i in range(max(self.levels, default=0) + 1))
         return Program(
             fingerprint=hashlib.sha256(repr((nodes, levels, raw)).encode()).hexdigest()[:16],

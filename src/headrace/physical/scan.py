@@ -15,7 +15,7 @@ from headrace.kernels.scan import Scan
 from headrace.logical.plan import Stream
 from headrace.physical import spark_types as t
 from headrace.physical.duck import translate
-from headrace.physical.duck_cast import duck_type, spark_name
+from headrace.physical.duck_cast import duck_type
 from headrace.physical.lower import Frame, Typer
 
 # What Spark's file source knows of listing files; it goes on doing that.
@@ -56,7 +56,7 @@ def scan_of(stream: Stream, frame: Frame, typer: Typer, folder: str = "") -> tup
         return None, f"its source is {stream.format or 'a DataFrame'}"
     options = {k.lower(): v for k, v in stream.options}
     if unknown := sorted(options.keys() - _OPTIONS):
-        return None, f"of its option {unknown[0]}"
+        return None, f"its option {unknown[0]}"
     path = options.get("path", "")
     if "://" in path.removeprefix("file://"):
         return None, "its files are not local"
@@ -101,10 +101,10 @@ def _simple(node: exp.Expr, scope: dict[str, str]) -> bool:
             return False
     if isinstance(node, exp.Cast):
         try:
-            whole = translate(node.this, scope).type in (*t.INTEGERS, "boolean")
+            source, target = translate(node.this, scope).type, translate(node, scope).type
         except (PlanError, KeyError):
             return False
-        return whole and spark_name(node.to.sql(dialect="duckdb")) in t.INTEGERS
+        return source == target or (source in (*t.INTEGERS, "boolean") and target in t.INTEGERS)
     return isinstance(node, _SIMPLE)
 
 

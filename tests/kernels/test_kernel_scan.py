@@ -1,0 +1,122 @@
+"""Files cut into shares, and their columns as declared."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.errors import SourceError
+from headrace.kernels.scan import Scan, Split, file_chunks, fits, splits
+
+UTC = pa.timestamp("us", "UTC")
+
+
+@given(st.lists(st.integers(0, 10**9), max_size=30), st.integers(1, 16))
+def test_shares_hold_every_byte_once(sizes: list[int], tasks: int) -> None:
+    """Every file is cut from its first byte to its last, without gap or overlap, and nobody waits for nothing."""
+    shares = splits([(0, f"f{i}", size) for i, size in enumerate(sizes)], tasks)
+    assert len(shares) == tasks
+    for i, size in enumerate(sizes):
+        mine = sorted((s.start, s.end) for share in shares for s in share if s.path == f"f{i}")
+        assert mine[0][0] == 0
+        assert mine[-1][1] == size
+        assert all(a[1] == b[0] for a, b in pairwise(mine))
+    loads = [sum(s.end - s.start for s in share) for share in shares]
+    assert max(loads) <= 2 * sum(sizes) / tasks + 3_000_000 + len(sizes)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 9), st.integers(1, 5))
+def test_every_row_is_read_once(tasks: int, per_group: int) -> None:
+    """Whatever the number of tasks, each row group belongs to one share of its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.parquet"
+        pq.write_table(pa.table({"t": pa.array(range(23), pa.int64())}), path, row_group_size=per_group)
+        seen: Counter[int] = Counter()
+        scan = scanning(pa.schema([("t", pa.int64())]))
+        for share in splits([(0, str(path), path.stat().st_size)], tasks):
+            for chunk in file_chunks((scan,), share):
+                seen.update(chunk._read(chunk.parts, ["t"]).column("t").to_pylist())
+        assert seen == Counter(range(23))
+
+
+def scanning(schema: pa.Schema, folder: str = "") -> Scan:
+    return Scan("s", "t AS _t", "t", tuple(schema.names), schema.serialize().to_pybytes(), folder)
+
+
+def read(path: Path, schema: pa.Schema, folder: str = "") -> list[dict[str, object]]:
+    chunks = file_chunks((scanning(schema, folder),), [Split(0, str(path), 0, path.stat().st_size)])
+    return [row for c in chunks for row in c._read(c.parts, schema.names).to_pylist()]
+
+
+def test_columns_by_name_whatever_the_case(tmp_path: Path) -> None:
+    """Other columns are left, absent ones are NULL, narrow ones are widened."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"other": [1.5], "KEY": pa.array([7], pa.int16())}), path)
+    assert read(path, pa.schema([("key", pa.int64()), ("gone", pa.string())])) == [{"key": 7, "gone": None}]
+
+
+def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
+    """As Hive lays files out: the folder's value counts, its default is NULL, only folders below the path count."""
+    for place in ("day=2024-01-01/zone=a%20b", "day=__HIVE_DEFAULT_PARTITION__/zone=c"):
+        (tmp_path / "n=5" / place).mkdir(parents=True)
+        pq.write_table(pa.table({"n": [1], "zone": ["in the file"]}), tmp_path / "n=5" / place / "a.parquet")
+    schema = pa.schema([("n", pa.int64()), ("zone", pa.string()), ("day", pa.date32())])
+    root = tmp_path / "n=5"
+    rows = [read(p, schema, str(root))[0] for p in sorted(root.rglob("*.parquet"))]
+    assert [r["zone"] for r in rows] == ["a b", "c"]
+    assert [str(r["day"]) for r in rows] == ["2024-01-01", "None"]
+    assert [r["n"] for r in rows] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("there", "declared", "works"),
+    [
+        (pa.int8(), pa.int32(), True),
+        (pa.int32(), pa.int64(), True),
+        (pa.int64(), pa.int32(), False),
+        (pa.int32(), pa.float64(), True),
+        (pa.int64(), pa.float64(), False),
+        (pa.float32(), pa.float64(), True),
+        (pa.float64(), pa.float32(), False),
+        (pa.uint32(), pa.int64(), False),
+        (pa.string(), pa.int32(), False),
+        (pa.large_string(), pa.string(), True),
+        (pa.binary(), pa.string(), True),
+        (pa.dictionary(pa.int32(), pa.string()), pa.string(), True),
+        (pa.null(), pa.int32(), True),
+        (pa.timestamp("ms", "UTC"), UTC, True),
+        (pa.timestamp("us"), UTC, True),
+        (pa.timestamp("ns", "UTC"), UTC, False),
+        (UTC, pa.timestamp("us"), False),
+        (pa.decimal128(5, 2), pa.decimal128(8, 2), True),
+        (pa.decimal128(5, 2), pa.decimal128(6, 3), True),
+        (pa.decimal128(8, 2), pa.decimal128(8, 3), False),
+        (pa.date32(), UTC, False),
+    ],
+)
+def test_what_a_column_may_be_read_as(there: pa.DataType, declared: pa.DataType, works: bool) -> None:
+    """A type is widened, never narrowed; what does not fit is named."""
+    assert fits(there, declared) is works
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """The file and the column, and what to do."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"v": ["x"]}), path)
+    with pytest.raises(SourceError, match=r"a\.parquet column \[v\] is string, but declared as int32"):
+        read(path, pa.schema([("v", pa.int32())]))
+    pq.write_table(pa.table({"v": [1], "V": [2]}), path)
+    with pytest.raises(SourceError, match="has the column v 2 times"):
+        read(path, pa.schema([("v", pa.int64())]))
+    path.write_bytes(b"PAR1 not it PAR1")
+    with pytest.raises(SourceError, match=r"cannot be read: .*a\.parquet: "):
+        read(path, pa.schema([("v", pa.int64())]))
