@@ -34,7 +34,7 @@ FILES = 20
 SLACK = "5 seconds"
 SLACK_US = 5_000_000
 READERS = 2
-QUIET_BATCHES = 20
+QUIET_BATCHES = 60
 COLUMNS = ("ts", "srcIP", "destIP", "srcPort", "destPort", "protocol", "len", "flags")
 
 

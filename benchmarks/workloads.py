@@ -115,10 +115,10 @@ SHAPES = (
         _ALONE,
     ),
     Workload(
-        "quiet", "empty batches, sliding 10 min / 1 min", "packets_quiet", "sliding_10m", _ALONE, {}, 1, 4
+        "quiet", "empty batches, sliding 10 min / 1 min", "packets_quiet", "sliding_10m", _ALONE, {}, 1, 20
     ),
     Workload(
-        "quiet_twenty", "empty batches, 20 queries", "packets_quiet", "twenty_queries", _ALONE, {}, 1, 4
+        "quiet_twenty", "empty batches, 20 queries", "packets_quiet", "twenty_queries", _ALONE, {}, 1, 20
     ),
 )
 WORKLOADS = {w.name: w for w in (*MAIN, *SHAPES)}

@@ -87,10 +87,15 @@ def _missed_sql(window: WindowSpec, low_watermark: int) -> str:
     return f"({end} <= {low_watermark} AND {holds})"
 
 
+def repetitive(schema: pa.Schema) -> list[str]:
+    """Columns worth a dictionary in Parquet: not numbers, for which looking for repetitions takes half the time."""
+    return [f.name for f in schema if not pa.types.is_primitive(f.type) or pa.types.is_temporal(f.type)]
+
+
 def write_parquet(batch: Batch, folder: str, table: pa.Table, schema: bytes) -> dict[str, object]:
     """A table as a file nobody else writes, whatever attempt of whatever task this is."""
     target = pa.ipc.read_schema(pa.py_buffer(schema))
     path = f"{folder}/{batch.version:012d}-{uuid.uuid4().hex}.parquet"
     with batch.store.open_output(path) as out:
-        pq.write_table(table.cast(target), out)
+        pq.write_table(table.cast(target), out, use_dictionary=repetitive(target))
     return {"path": path, "rows": table.num_rows, "bytes": batch.store.size(path)}

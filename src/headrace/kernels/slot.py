@@ -26,6 +26,7 @@ from headrace.kernels.close import close_sql, cover
 from headrace.kernels.compact import choose
 from headrace.kernels.duck import arrow, connect
 from headrace.kernels.flush import flush_to
+from headrace.kernels.judge import repetitive
 from headrace.kernels.spec import Batch, Close, Compute, Emit, Gather, Node, Program, Progress, Send
 from headrace.kernels.sql import columns, group_by, merge_list, pane_sql, pid_sql
 from headrace.progress import advance, meld
@@ -303,7 +304,8 @@ class Slot:
         if step.query not in self.writers:
             path = f"results/{step.query}/{self.batch.version:012d}-{uuid.uuid4().hex}.parquet"
             out = self.batch.store.open_output(path)
-            self.writers[step.query] = (path, pq.ParquetWriter(out, schema), out)
+            writer = pq.ParquetWriter(out, schema, use_dictionary=repetitive(schema))
+            self.writers[step.query] = (path, writer, out)
         self.writers[step.query][1].write_table(table.cast(schema))
         self.counts[step.query] = self.counts.get(step.query, 0) + table.num_rows
 
