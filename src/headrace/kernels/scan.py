@@ -65,13 +65,17 @@ def splits(files: Iterable[tuple[int, str, int]], tasks: int) -> tuple[tuple[Spl
     loads: list[tuple[int, list[Split]]] = [(0, []) for _ in range(tasks)]
     for piece in sorted(pieces, key=lambda p: (p.start - p.end, p)):
         load, mine = loads.pop(0)
-        insort(loads, (load + piece.end - piece.start + _OPENING, [*mine, piece]), key=lambda x: x[0])
+        mine.append(piece)
+        insort(loads, (load + piece.end - piece.start + _OPENING, mine), key=lambda x: x[0])
     return tuple(tuple(mine) for _, mine in loads)
 
 
 class _Part(NamedTuple):
-    file: pq.ParquetFile
+    """Row groups of a file, which is open only while it is read: a batch may have many."""
+
     path: str
+    metadata: pq.FileMetaData
+    schema: pa.Schema
     groups: list[int]
     rows: int
 
@@ -148,13 +152,14 @@ def file_chunks(scans: tuple[Scan, ...], mine: Iterable[Split]) -> Iterator[File
 def _parts(split: Split) -> Iterator[_Part]:
     """The split's row groups, up to CHUNK_ROWS rows at a time."""
     try:
-        file = pq.ParquetFile(split.path, coerce_int96_timestamp_unit="us")
+        with _opened(split.path) as file:
+            metadata, schema = file.metadata, file.schema_arrow
     except (pa.ArrowException, OSError) as e:
         raise _unreadable(split.path, e) from e
     groups: list[int] = []
     rows = 0
-    for index in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(index)
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
         first = group.column(0) if group.num_columns else None
         offset = 0 if first is None else first.dictionary_page_offset or first.data_page_offset
         if not split.start <= offset < split.end or not group.num_rows:
@@ -162,17 +167,20 @@ def _parts(split: Split) -> Iterator[_Part]:
         groups.append(index)
         rows += group.num_rows
         if rows >= CHUNK_ROWS:
-            yield _Part(file, split.path, groups, rows)
+            yield _Part(split.path, metadata, schema, groups, rows)
             groups, rows = [], 0
     if groups:
-        yield _Part(file, split.path, groups, rows)
+        yield _Part(split.path, metadata, schema, groups, rows)
+
+
+def _opened(path: str, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
+    return pq.ParquetFile(path, metadata=metadata, coerce_int96_timestamp_unit="us")
 
 
 def _rows_of(part: _Part, wanted: pa.Schema, named: dict[str, str | None]) -> pa.Table:
     """The columns of `wanted`, in its types; `named` are those that the file's folders give."""
-    there = part.file.schema_arrow
+    there = part.schema
     places = [None if n.lower() in named else _place(part.path, there.names, n) for n in wanted.names]
-    names = [there.names[i] for i in places if i is not None]
     for field, at in zip(wanted, places, strict=True):
         if at is not None and not fits(there.field(at).type, field.type):
             raise SourceError(
@@ -180,8 +188,10 @@ def _rows_of(part: _Part, wanted: pa.Schema, named: dict[str, str | None]) -> pa
                 f"as {field.type}\nNothing of this batch was committed. Declare the stream as its files are, or mend "
                 "the file, and start again"
             )
+    names = [there.names[i] for i in places if i is not None]
     try:
-        table = part.file.read_row_groups(part.groups, columns=names, use_threads=False)
+        with _opened(part.path, part.metadata) as file:
+            table = file.read_row_groups(part.groups, columns=names, use_threads=False)
     except (pa.ArrowException, OSError) as e:
         raise _unreadable(part.path, e) from e
     columns = []

@@ -1,12 +1,12 @@
 """Spark expressions in DuckDB SQL, with Spark's answers.
 
-Scalar expressions on source rows are evaluated by Spark. Those on results (HAVING, the SELECT list over
-aggregates, filters and aggregates of queries over queries) run in the slot, in DuckDB, and must give what
-Spark would give: a cast truncates, an overflow wraps, a division by zero is NULL, decimals divide exactly.
-The two dialects differ in such corners far more than in syntax, so nothing is passed on by name: an
-expression is translated bottom-up, every operand is cast to the type Spark would give it (`spark_types`),
-and a function DuckDB would answer differently, or that nobody has compared, is refused when the query is
-registered. `tests/physical` compares every rule with Spark.
+Scalar expressions on source rows are evaluated by Spark, or by DuckDB if they are simple (`scan`). Those on
+results (HAVING, the SELECT list over aggregates, filters and aggregates of queries over queries) run in the
+slot, in DuckDB, and must give what Spark would give: a cast truncates, an overflow wraps, a division by zero
+is NULL, decimals divide exactly. The two dialects differ in such corners far more than in syntax, so nothing
+is passed on by name: an expression is translated bottom-up, every operand is cast to the type Spark would
+give it (`spark_types`), and a function DuckDB would answer differently, or that nobody has compared, is
+refused when the query is registered. `tests/physical` compares every rule with Spark.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.errors import OptionError
 from headrace.kernels.spec import Close, Emit, Node, Program
 from headrace.logical.plan import Aggregate, Graph, Merge, Raw, Stream, inputs_of
-from headrace.physical.lower import Frame, Typer
+from headrace.physical.frame import Frame, Typer
 from headrace.physical.scan import scan_of
 from headrace.windows import WindowSpec
 

@@ -20,10 +20,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, replace
 
-import duckdb
 from sqlglot import exp
 
 from headrace.errors import PlanError
@@ -45,52 +43,16 @@ from headrace.logical.plan import Aggregate, Branch, Call, Derive, Graph, Merge,
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer.share_panes import PaneGroup, share_panes
 from headrace.partitioning.common_keys import common_keys, key_outputs
-from headrace.physical.aggregates import Decomposed, decompose, fill
-from headrace.physical.duck import Typed, spark_sql, spoken, translate
-from headrace.physical.duck_cast import cast, duck_type
+from headrace.physical.aggregates import Decomposed, decompose
+from headrace.physical.duck import spark_sql
+from headrace.physical.duck_cast import duck_type
+from headrace.physical.frame import Frame, Typer
+from headrace.physical.partials import Partials, with_arguments
+from headrace.physical.result_sql import ResultSql, window_times, window_types
 from headrace.progress import Slack
 from headrace.windows import WindowSpec, shared_pane
 
 PIDS = 128
-
-
-class Typer(Protocol):
-    """Spark's view of types; the runtime asks Spark, a test may answer by hand."""
-
-    def column_types(self, relation: str) -> dict[str, str]: ...
-
-    def types(self, relation: str, expressions: Sequence[str]) -> list[str]: ...
-
-    def result_schema(self, relation: str) -> bytes: ...
-
-    def late_schema(self, stream: str) -> bytes: ...
-
-
-@dataclass
-class Frame:
-    """The columns the source stage wants of each stream: (name, Spark SQL)."""
-
-    columns: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    _known: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def column(self, stream: str, expression: str) -> str:
-        key = (stream, expression)
-        if key not in self._known:
-            mine = self.columns.setdefault(stream, [])
-            self._known[key] = f"c{len(mine)}"
-            mine.append((self._known[key], expression))
-        return self._known[key]
-
-    def keep(self, feeds: Sequence[Feed], raw: Sequence[RawQuery]) -> None:
-        """Only the columns that these read: what removed queries have asked for need not be computed."""
-        read: dict[str, set[str]] = {}
-        for feed in feeds:
-            names = re.findall(r"\bc\d+\b", " ".join([feed.where or "", *feed.keys, *feed.subs]))
-            read.setdefault(feed.stream, set()).update(names)
-        for query in raw:
-            read.setdefault(query.stream, set()).update([query.where or "", *query.columns])
-        for stream, columns in self.columns.items():
-            self.columns[stream] = [c for c in columns if c[0] in read.get(stream, ())]
 
 
 @dataclass(frozen=True)
@@ -135,7 +97,7 @@ class _Lowering:
         self.levels: dict[int, list[Step]] = {}
         self.live = [n for n in graph.relations if n in graph.live()]
         self.views: dict[str, str] = {}
-        self.con = duckdb.connect()
+        self.sql = ResultSql(typer)
         self.used = _used_by(graph, set(graph.queries) - retired)
 
     def run(self, time_zone: str) -> tuple[Program, Frame]:
@@ -207,8 +169,7 @@ class _Lowering:
         source = self.graph.relations[first.input]
         assert isinstance(source, Raw)
         decomposed: dict[str, list[Decomposed]] = {}
-        merges: list[str] = []
-        subs: list[list[str]] = [[] for _ in source.branches]
+        partials = Partials(len(source.branches))
         for member in group.members:
             raw = self.graph.relations[member.input]
             assert isinstance(raw, Raw)
@@ -229,9 +190,9 @@ class _Lowering:
                             where = self.frame.column(
                                 branch.stream, self._branch_sql(raw, branch, call.where)
                             )
-                        filled.append(_fill_arguments(partial.sub, args, "_t", where))
-                    columns.append(_slot_of(subs, merges, filled, partial.merge))
-                finals.append(replace(d, final=_fill_arguments(d.final, [f"p{c}" for c in columns])))
+                        filled.append(with_arguments(partial.sub, args, "_t", where))
+                    columns.append(partials.column(filled, partial.merge))
+                finals.append(replace(d, final=with_arguments(d.final, [f"p{c}" for c in columns])))
             decomposed[member.name] = finals
         feeds = []
         for i, branch in enumerate(source.branches):
@@ -239,7 +200,7 @@ class _Lowering:
             if branch.where is not None:
                 where = self.frame.column(branch.stream, spark_sql(branch.where))
             keys = tuple(self.frame.column(branch.stream, k) for k in self._keys(first, source, branch))
-            feeds.append(Feed(branch.stream, where, keys, tuple(subs[i])))
+            feeds.append(Feed(branch.stream, where, keys, tuple(partials.subs[i])))
         width, offset = shared_pane(group.specs)
         outlets = [m for m in group.members if m.name in self.used]
         node = self._node(
@@ -248,7 +209,7 @@ class _Lowering:
             level=0,
             streams=self.graph.streams_of(source.name),
             keys=len(first.keys),
-            merges=tuple(merges),
+            merges=tuple(partials.merges),
             partition=self._partition(group.members),
             grid=(width, offset),
             feeds=tuple(feeds),
@@ -307,11 +268,11 @@ class _Lowering:
         """SELECT list and HAVING over the merged partials."""
         inner = [f"k{i}" for i in range(node.keys)]
         inner += [f"{d.final} AS a{i}" for i, d in enumerate(decomposed)]
-        source = f"(SELECT {', '.join([*inner, '_ws', '_we'])}, {_times(relation.unit)} FROM {view})"
-        scope = self._window_types(relation.unit) | {f"a{i}": d.type for i, d in enumerate(decomposed)}
+        source = f"(SELECT {', '.join([*inner, '_ws', '_we'])}, {window_times(relation.unit)} FROM {view})"
+        scope = window_types(relation.unit) | {f"a{i}": d.type for i, d in enumerate(decomposed)}
         keys = self.typer.types(relation.input, [spark_sql(k) for k in relation.keys])
         scope |= {f"k{i}": type_ for i, type_ in enumerate(keys)}
-        sql = self._select(relation, source, relation.having, scope)
+        sql = self.sql.select(relation, source, relation.having, scope)
         by_key = {i: n for n, i in key_outputs(relation)}
         partition = (
             tuple(by_key[k] for k in node.partition) if all(k in by_key for k in node.partition) else None
@@ -326,44 +287,14 @@ class _Lowering:
         self._steps(level).append(Compute(view, sql, source))
         self.parts.setdefault(name, []).append(_Part(view, level, partition))
 
-    def _select(
-        self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str]
-    ) -> str:
-        declared = self.typer.column_types(relation.name)
-        columns = []
-        for name, expression in relation.outputs:
-            value = self._duck(relation, expression, scope)
-            columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
-        sql = f"SELECT {', '.join([*columns, '_ws', '_we'])} FROM {source}"
-        return sql + (f" WHERE {self._duck(relation, where, scope).sql}" if where is not None else "")
-
-    def _window_types(self, unit: str) -> dict[str, str]:
-        time = "timestamp" if unit == "us" else "bigint"
-        return {"window_start": time, "window_end": time}
-
-    def _duck(self, relation: Aggregate | Derive, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
-        """An expression on results that DuckDB is sure to take: a mistake shows when the query is registered."""
-        try:
-            value = translate(expression, scope)
-            row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in {**scope, "_ws": "bigint"}.items())
-            self.con.sql(f"SELECT {value.sql} FROM (SELECT {row})").fetchall()
-        except (PlanError, duckdb.Error) as e:
-            reason = str(e)
-            if isinstance(e, duckdb.Error):
-                reason = f"{spark_sql(expression)} cannot be computed on results: {reason.splitlines()[0]}"
-            if isinstance(relation, Aggregate):
-                reason = spoken(reason, relation)
-            raise PlanError(f"query {relation.name.split('$')[0]}: {reason}") from e
-        return value
-
     def _derive(self, relation: Derive) -> None:
         for part in self.parts.get(relation.input, []):
             carried = {e.name: n for n, e in relation.outputs if isinstance(e, exp.Column)}
             partition = None
             if part.partition is not None and all(c in carried for c in part.partition):
                 partition = tuple(carried[c] for c in part.partition)
-            scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
-            sql = self._select(relation, part.view, relation.where, scope)
+            scope = {**self.typer.column_types(relation.input), **window_types(relation.unit)}
+            sql = self.sql.select(relation, part.view, relation.where, scope)
             self._relation(relation.name, sql, part.view, part.level, partition)
 
     def _arm(self, union: str, arm: str, part: _Part) -> _Part:
@@ -395,13 +326,14 @@ class _Lowering:
         )
         local = local and len({p.partition for p in parts}) == 1
         level = max(p.level for p in parts) + (not local)
-        decomposed, merges, subs = self._chained_calls(relation)
+        decomposed, partials = self._chained_calls(relation)
+        (subs,) = partials.subs
         if local and parts[0].partition is not None:
             partition = tuple(columns[c] for c in parts[0].partition)
         else:
             partition = self._partition([relation])
-        scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
-        keys = [self._duck(relation, k, scope).sql for k in relation.keys]
+        scope = {**self.typer.column_types(relation.input), **window_types(relation.unit)}
+        keys = [self.sql.duck(relation, k, scope).sql for k in relation.keys]
         grid = shared_pane([relation.window]) if relation.window is not None else (0, 0)
         node = self._node(
             label=f"{relation.input} by {', '.join(keys) or 'all'}",
@@ -409,7 +341,7 @@ class _Lowering:
             level=level,
             streams=self.graph.streams_of(relation.name),
             keys=len(keys),
-            merges=tuple(merges),
+            merges=tuple(partials.merges),
             partition=partition,
             grid=grid,
             specs=(relation.window,) if relation.window is not None else (),
@@ -447,22 +379,20 @@ class _Lowering:
                 "different times; give this query a window of its own, like [RANGE 1 HOUR], or unite the streams first"
             )
 
-    def _chained_calls(self, relation: Aggregate) -> tuple[list[Decomposed], list[str], list[str]]:
-        subs: list[list[str]] = [[]]
-        merges: list[str] = []
+    def _chained_calls(self, relation: Aggregate) -> tuple[list[Decomposed], Partials]:
+        partials = Partials()
         finals = []
-        scope = {**self.typer.column_types(relation.input), **self._window_types(relation.unit)}
+        scope = {**self.typer.column_types(relation.input), **window_types(relation.unit)}
         for call in relation.calls:
-            values = [self._duck(relation, a, scope) for a in call.arguments]
+            values = [self.sql.duck(relation, a, scope) for a in call.arguments]
             d = self._decomposed(relation, call, tuple(v.type for v in values))
             arguments = [f"({v.sql})" for v in values]
-            where = self._duck(relation, call.where, scope).sql if call.where is not None else None
+            where = self.sql.duck(relation, call.where, scope).sql if call.where is not None else None
             columns = [
-                _slot_of(subs, merges, [_fill_arguments(p.sub, arguments, "_we", where)], p.merge)
-                for p in d.partials
+                partials.column([with_arguments(p.sub, arguments, "_we", where)], p.merge) for p in d.partials
             ]
-            finals.append(replace(d, final=_fill_arguments(d.final, [f"p{c}" for c in columns])))
-        return finals, merges, subs[0]
+            finals.append(replace(d, final=with_arguments(d.final, [f"p{c}" for c in columns])))
+        return finals, partials
 
     def _emit(self, name: str) -> None:
         columns = ", ".join(f'"{c}"' for c in self.graph.relations[name].columns)
@@ -528,27 +458,6 @@ def _stored(steps: list[Step]) -> list[Step]:
     ]
 
 
-def _times(unit: str) -> str:
-    if unit == "us":
-        return "make_timestamptz(_ws) AS window_start, make_timestamptz(_we) AS window_end"
-    return "_ws AS window_start, _we AS window_end"
-
-
-def _fill_arguments(template: str, arguments: Sequence[str], tick: str = "", where: str | None = None) -> str:
-    return fill(template, {"t": tick, "w": where or "true", **{str(i): a for i, a in enumerate(arguments)}})
-
-
-def _slot_of(subs: list[list[str]], merges: list[str], filled: list[str], merge: str) -> int:
-    """The partial column with exactly these sub expressions (one per branch), added if new."""
-    for i in range(len(merges)):
-        if [s[i] for s in subs] == filled:
-            return i
-    for column, sub in zip(subs, filled, strict=True):
-        column.append(sub)
-    merges.append(merge.replace("{p}", f"p{len(merges)}"))
-    return len(merges) - 1
-
-
 def _leaves(graph: Graph, name: str) -> list[str]:
     relation = graph.relations[name]
     if isinstance(relation, Merge):
@@ -562,4 +471,4 @@ def _used_by(graph: Graph, queries: set[str]) -> set[str]:
     return Graph(graph.streams, graph.relations, dict.fromkeys(queries, "")).live()
 
 
-__all__ = ["PIDS", "Frame", "Typer", "lower"]
+__all__ = ["PIDS", "lower"]

@@ -16,7 +16,7 @@ from headrace.logical.plan import Stream
 from headrace.physical import spark_types as t
 from headrace.physical.duck import translate
 from headrace.physical.duck_cast import duck_type
-from headrace.physical.lower import Frame, Typer
+from headrace.physical.frame import Frame, Typer
 
 # What Spark's file source knows of listing files; it goes on doing that.
 _OPTIONS = {
@@ -79,6 +79,8 @@ def scan_of(stream: Stream, frame: Frame, typer: Typer, folder: str = "") -> tup
             return None, f"{(odd or node).sql(dialect='spark')} is for Spark to compute"
         select.append(f"CAST({value.sql} AS {duck_type(type_)}) AS {name}")
         read |= {c.name for c in node.find_all(exp.Column)}
+    if options.get("recursivefilelookup", "").lower() == "true":
+        folder = ""  # names of folders then mean nothing
     columns = tuple(c for c in scope if c in read)
     tick = _tick(stream, scope)
     return Scan(stream.name, ", ".join(select), tick, columns, typer.result_schema(stream.name), folder), ""

@@ -23,7 +23,7 @@ from sqlglot import exp, parse_one
 from headrace.kernels.rows import Layout
 from headrace.kernels.spec import Batch, Program
 from headrace.logical.plan import Graph, Stream
-from headrace.physical.lower import Frame
+from headrace.physical.frame import Frame
 
 _NEVER = 1 << 62
 _FORMATS = (

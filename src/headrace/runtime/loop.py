@@ -25,11 +25,11 @@ from headrace.kernels.commit import batch_after, first_manifest, flush_bound, ma
 from headrace.kernels.scan import Scan, splits
 from headrace.kernels.spec import Program
 from headrace.logical.plan import Graph
-from headrace.physical.lower import Frame
+from headrace.physical.frame import Frame
 from headrace.report.model import BatchReport, QueryReport, StreamReport
 from headrace.runtime.faults import explained, quiet
 from headrace.runtime.frame import layout_of, listed, local_path, projection, united
-from headrace.runtime.orders import Orders, give
+from headrace.runtime.orders import Orders, given
 from headrace.runtime.plan_file import PlanFile
 from headrace.runtime.results import Results, schema_of
 from headrace.runtime.sinks import Delivery, told
@@ -206,8 +206,8 @@ class Run:
     def _finish(self, job: DataFrame, orders: Orders, batch_id: int) -> None:
         """Run, commit, deliver."""
         started, batch = time.time(), orders.batch
-        give(self.spark, orders)
-        metas = [codec.read_message(_Buffer(r["payload"])) for r in job.collect()]
+        with given(self.spark, orders):
+            metas = [codec.read_message(_Buffer(r["payload"])) for r in job.collect()]
         ran = time.time()
         answered = len({(m["level"], m["slot"]) for m in metas if m["version"] == batch.version})
         if answered not in (0, batch.slots * len(self.program.levels)):  # no row, no answer

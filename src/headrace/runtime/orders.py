@@ -10,6 +10,8 @@ from __future__ import annotations
 import base64
 import pickle
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from pyspark import TaskContext
@@ -28,10 +30,16 @@ class Orders:
     splits: tuple[tuple[Split, ...], ...] = ()  # one for each source task, when tasks read files
 
 
-def give(spark: SparkSession, orders: Orders) -> None:
-    """For the jobs that this thread starts from now on."""
+@contextmanager
+def given(spark: SparkSession, orders: Orders) -> Iterator[None]:
+    """The orders of the jobs that this thread runs meanwhile."""
     text = base64.b85encode(zlib.compress(pickle.dumps(orders), 1)).decode()
     spark.sparkContext.setLocalProperty(_KEY, text)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # of a Spark that has ended; the job's own error says so
+            spark.sparkContext.setLocalProperty(_KEY, None)  # type: ignore[arg-type]
 
 
 def taken() -> Orders:

@@ -14,7 +14,8 @@ from headrace.kernels.scan import Scan
 from headrace.logical.plan import Graph, Stream
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.explain import drawing
-from headrace.physical.lower import Frame, lower
+from headrace.physical.frame import Frame
+from headrace.physical.lower import lower
 from headrace.physical.scan import scan_of
 from headrace.report.model import BatchReport
 from headrace.runtime import plan_file

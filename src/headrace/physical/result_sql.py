@@ -1,0 +1,61 @@
+"""Expressions on results as DuckDB SQL: SELECT lists, HAVING, filters of queries over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import duckdb
+from sqlglot import exp
+
+from headrace.errors import PlanError
+from headrace.logical.plan import Aggregate, Derive
+from headrace.physical.duck import Typed, spark_sql, spoken, translate
+from headrace.physical.duck_cast import cast, duck_type
+from headrace.physical.frame import Typer
+
+
+class ResultSql:
+    """SQL over relations of a slot, tried out on DuckDB: a mistake shows when the query is registered."""
+
+    def __init__(self, typer: Typer) -> None:
+        self.typer = typer
+        self.con = duckdb.connect()
+
+    def select(
+        self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str]
+    ) -> str:
+        """The relation's outputs, in their declared types, and `_ws`, `_we`."""
+        declared = self.typer.column_types(relation.name)
+        columns = []
+        for name, expression in relation.outputs:
+            value = self.duck(relation, expression, scope)
+            columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
+        sql = f"SELECT {', '.join([*columns, '_ws', '_we'])} FROM {source}"
+        return sql + (f" WHERE {self.duck(relation, where, scope).sql}" if where is not None else "")
+
+    def duck(self, relation: Aggregate | Derive, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
+        """An expression that DuckDB is sure to take."""
+        try:
+            value = translate(expression, scope)
+            row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in {**scope, "_ws": "bigint"}.items())
+            self.con.sql(f"SELECT {value.sql} FROM (SELECT {row})").fetchall()
+        except (PlanError, duckdb.Error) as e:
+            reason = str(e)
+            if isinstance(e, duckdb.Error):
+                reason = f"{spark_sql(expression)} cannot be computed on results: {reason.splitlines()[0]}"
+            if isinstance(relation, Aggregate):
+                reason = spoken(reason, relation)
+            raise PlanError(f"query {relation.name.split('$')[0]}: {reason}") from e
+        return value
+
+
+def window_types(unit: str) -> dict[str, str]:
+    time = "timestamp" if unit == "us" else "bigint"
+    return {"window_start": time, "window_end": time}
+
+
+def window_times(unit: str) -> str:
+    """The window's bounds as a query shows them."""
+    if unit == "us":
+        return "make_timestamptz(_ws) AS window_start, make_timestamptz(_we) AS window_end"
+    return "_ws AS window_start, _we AS window_end"
