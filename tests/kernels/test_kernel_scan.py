@@ -87,7 +87,11 @@ def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
         (pa.int64(), pa.float64(), False),
         (pa.float32(), pa.float64(), True),
         (pa.float64(), pa.float32(), False),
-        (pa.uint32(), pa.int64(), False),
+        (pa.uint32(), pa.int64(), True),
+        (pa.uint16(), pa.int32(), True),
+        (pa.uint32(), pa.int32(), False),
+        (pa.uint64(), pa.int64(), False),
+        (pa.int32(), pa.int8(), True),
         (pa.string(), pa.int32(), False),
         (pa.large_string(), pa.string(), True),
         (pa.binary(), pa.string(), True),
@@ -96,7 +100,8 @@ def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
         (pa.timestamp("ms", "UTC"), UTC, True),
         (pa.timestamp("us"), UTC, True),
         (pa.timestamp("ns", "UTC"), UTC, False),
-        (UTC, pa.timestamp("us"), False),
+        (UTC, pa.timestamp("us"), True),
+        (pa.binary(4), pa.binary(), True),
         (pa.decimal128(5, 2), pa.decimal128(8, 2), True),
         (pa.decimal128(5, 2), pa.decimal128(6, 3), True),
         (pa.decimal128(8, 2), pa.decimal128(8, 3), False),
@@ -112,11 +117,16 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     """The file and the column, and what to do."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": ["x"]}), path)
-    with pytest.raises(SourceError, match=r"a\.parquet column \[v\] is string, but declared as int32"):
+    with pytest.raises(SourceError, match=r"a\.parquet: column \[v\] is string, but declared as int32"):
         read(path, pa.schema([("v", pa.int32())]))
     pq.write_table(pa.table({"v": [1], "V": [2]}), path)
     with pytest.raises(SourceError, match="has the column v 2 times"):
         read(path, pa.schema([("v", pa.int64())]))
+    old = pa.table({"v": [0], "t": pa.array([0], UTC)})
+    pq.write_table(old.replace_schema_metadata({"org.apache.spark.version": "2.4.5"}), path)
+    assert read(path, pa.schema([("v", pa.int64())])) == [{"v": 0}]
+    with pytest.raises(SourceError, match=r"an old Spark wrote it.*\n.*mergeSchema false"):
+        read(path, pa.schema([("t", UTC)]))
     path.write_bytes(b"PAR1 not it PAR1")
     with pytest.raises(SourceError, match=r"cannot be read: .*a\.parquet: "):
         read(path, pa.schema([("v", pa.int64())]))

@@ -62,6 +62,13 @@ def test_simple_expressions_are_computed_in_the_task(where: str) -> None:
         ("v / 2 > 1", "/"),
         ("hour(ts) = 3", "HOUR"),
         ("CAST(k AS INT) > 1", "CAST"),
+        ("TRY_CAST(b AS INT) > 1", "TRY_CAST"),
+        ("day >= '2024-06'", "2024-06"),
+        ("k = 5", "= 5"),
+        ("v IN (1, '2')", "IN"),
+        ("k BETWEEN 1 AND 2", "BETWEEN"),
+        ("CASE WHEN v > 0 THEN x ELSE k END = 'a'", "CASE"),
+        ("coalesce(v, k) = 'a'", "COALESCE"),
     ],
 )
 def test_others_are_sparks(where: str, why: str) -> None:

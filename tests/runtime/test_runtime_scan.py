@@ -151,3 +151,13 @@ def test_a_file_that_is_gone(spark: Any, tmp_path: Path) -> None:
         )
         > 0
     )
+
+
+def test_a_session_in_which_expressions_mean_something_else(spark: Any, tmp_path: Path) -> None:
+    """In ANSI mode an overflow is an error, and that is for Spark to say."""
+    write(tmp_path / "s", events(50), 0)
+    ansi = spark.newSession()
+    ansi.conf.set("spark.sql.ansi.enabled", "true")
+    script = stream_sql("s", tmp_path / "s") + QUERIES
+    assert drained(ansi, tmp_path / "ansi", script).scans is None
+    assert drained(spark, tmp_path / "not", script).scans is not None

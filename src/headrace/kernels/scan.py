@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -29,7 +30,7 @@ from headrace.kernels.judge import Judge, Screened
 CHUNK_ROWS = 1_000_000
 _OPENING = 100_000  # what opening a file costs, in bytes read
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-_INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_INTEGERS = {"int8": 8, "uint8": 16, "int16": 16, "uint16": 32, "int32": 32, "uint32": 64, "int64": 64}
 
 
 @dataclass(frozen=True)
@@ -117,17 +118,17 @@ class FileChunk:
         self, con: duckdb.DuckDBPyConnection, rule: Judge, rows: pa.Table, late: pa.Schema
     ) -> tuple[pa.Table | None, pa.Table]:
         """The rows to keep as late, in the late table's schema; and those that are part of the stream."""
-        con.register("raw", rows.append_column("_i", pa.array(np.arange(rows.num_rows))))
-        judged = f"SELECT _i, {rule.reason} AS _reason FROM (SELECT _i, {self.scan.tick} AS _t FROM raw)"
-        found = arrow(con, f"SELECT * FROM ({judged}) WHERE _reason IS NOT NULL ORDER BY _i")
+        con.register("raw", rows.append_column("_row", pa.array(np.arange(rows.num_rows))))
+        judged = f"SELECT _row, {rule.reason} AS _reason FROM (SELECT _row, {self.scan.tick} AS _t FROM raw)"
+        found = arrow(con, f"SELECT * FROM ({judged}) WHERE _reason IS NOT NULL ORDER BY _row")
         if not found.num_rows:
             return None, rows
-        rejected = found.filter(pc.not_equal(found.column("_reason"), "late")).column("_i").to_numpy()
+        rejected = found.filter(pc.not_equal(found.column("_reason"), "late")).column("_row").to_numpy()
         if len(rejected):
             usable = np.ones(rows.num_rows, bool)
             usable[rejected] = False
             rows = rows.filter(pa.array(usable))
-        whole = self._read(self.parts, late.names[:-1]).take(found.column("_i"))
+        whole = self._read(self.parts, late.names[:-1]).take(found.column("_row"))
         return whole.append_column("_reason", found.column("_reason")), rows
 
     def _read(self, parts: list[_Part], names: Iterable[str]) -> pa.Table:
@@ -183,26 +184,50 @@ def _rows_of(part: _Part, wanted: pa.Schema, named: dict[str, str | None]) -> pa
     places = [None if n.lower() in named else _place(part.path, there.names, n) for n in wanted.names]
     for field, at in zip(wanted, places, strict=True):
         if at is not None and not fits(there.field(at).type, field.type):
-            raise SourceError(
-                f"a source cannot be read: in {part.path} column [{field.name}] is {there.field(at).type}, but declared "
-                f"as {field.type}\nNothing of this batch was committed. Declare the stream as its files are, or mend "
-                "the file, and start again"
+            raise _refused(
+                part.path, f"column [{field.name}] is {there.field(at).type}, but declared as {field.type}"
             )
+        if at is not None and pa.types.is_temporal(field.type) and _rebased(part.metadata.metadata or {}):
+            raise _refused(part.path, "an old Spark wrote it, with the calendar of before 1582")
     names = [there.names[i] for i in places if i is not None]
     try:
         with _opened(part.path, part.metadata) as file:
             table = file.read_row_groups(part.groups, columns=names, use_threads=False)
+        columns = []
+        for field, at in zip(wanted, places, strict=True):
+            if at is None:
+                value = _value(part.path, field, named.get(field.name.lower()))
+                columns.append(pa.repeat(value, part.rows))
+            else:
+                column = table.column(there.names[at])
+                columns.append(column if column.type == field.type else column.cast(field.type, safe=False))
     except (pa.ArrowException, OSError) as e:
         raise _unreadable(part.path, e) from e
-    columns = []
-    for field, at in zip(wanted, places, strict=True):
-        if at is None:
-            value = pa.scalar(named.get(field.name.lower()), pa.string())
-            columns.append(pa.repeat(value.cast(field.type), part.rows))
-        else:
-            column = table.column(there.names[at])
-            columns.append(column if column.type == field.type else column.cast(field.type))
     return pa.table(columns, schema=wanted)
+
+
+def _rebased(notes: dict[bytes, bytes]) -> bool:
+    """Whether Spark would move old dates and times of this file."""
+    version = notes.get(b"org.apache.spark.version", b"9")
+    return (
+        version < b"3"
+        or b"org.apache.spark.legacyDateTime" in notes
+        or b"org.apache.spark.legacyINT96" in notes
+    )
+
+
+def _value(path: str, field: pa.Field, text: str | None) -> pa.Scalar:
+    """What the name of a folder says of a column, or NULL."""
+    try:
+        if text is None or pa.types.is_string(field.type):
+            return pa.scalar(text, field.type)
+        if pa.types.is_integer(field.type):
+            return pa.scalar(int(text), field.type)
+        if pa.types.is_date(field.type):
+            return pa.scalar(date.fromisoformat(text), field.type)
+    except (ValueError, OverflowError, pa.ArrowInvalid):
+        pass
+    raise _refused(path, f"its folder says {field.name}={text}, which is not read as {field.type}")
 
 
 def _partition(folder: str, path: str) -> dict[str, str | None]:
@@ -210,16 +235,18 @@ def _partition(folder: str, path: str) -> dict[str, str | None]:
     if not folder or not path.startswith(folder.rstrip("/") + "/"):
         return {}
     parts = [p.partition("=") for p in path[len(folder.rstrip("/")) + 1 :].split("/")[:-1] if "=" in p]
-    return {unquote(n).lower(): None if v == _NO_VALUE else unquote(v) for n, _, v in parts}
+    return {_unescaped(n).lower(): None if v == _NO_VALUE else _unescaped(v) for n, _, v in parts}
+
+
+def _unescaped(text: str) -> str:
+    return unquote(text, encoding="latin-1")  # Spark takes each %xx for a character
 
 
 def _place(path: str, there: list[str], name: str) -> int | None:
     """Where a file has the column: by name, in whatever case."""
     found = [i for i, n in enumerate(there) if n.lower() == name.lower()]
     if len(found) > 1:
-        raise SourceError(
-            f"a source cannot be read: {path} has the column {name} {len(found)} times, in different cases"
-        )
+        raise _refused(path, f"it has the column {name} {len(found)} times, in different cases")
     return found[0] if found else None
 
 
@@ -230,18 +257,28 @@ def fits(there: pa.DataType, declared: pa.DataType) -> bool:
     if pa.types.is_dictionary(there):
         return fits(there.value_type, declared)
     small, wide = _INTEGERS.get(str(there)), _INTEGERS.get(str(declared))
-    if small and (wide or declared == pa.float64()):
-        return small <= (wide or 32)
+    if small and wide:
+        return small <= wide or small == 32  # Parquet has no narrower integers than 32 bits
+    if declared == pa.float64():
+        return str(there) in ("int8", "int16", "int32", "uint8", "uint16", "float")
     if pa.types.is_timestamp(there) and pa.types.is_timestamp(declared):
-        return there.unit != "ns" and (there.tz is None or declared.tz is not None)
+        return bool(there.unit != "ns")
     if pa.types.is_decimal(there) and pa.types.is_decimal(declared):
         digits = declared.precision - declared.scale >= there.precision - there.scale
         return bool(digits and declared.scale >= there.scale)
-    if declared == pa.float64():
-        return bool(there == pa.float32())
+    if declared == pa.binary() and pa.types.is_fixed_size_binary(there):
+        return True
     return declared in (pa.string(), pa.binary()) and str(there).removeprefix("large_") in (
         "string",
         "binary",
+    )
+
+
+def _refused(path: str, reason: str) -> SourceError:
+    """What Spark might read and we do not; and how to let it."""
+    return SourceError(
+        f"a source cannot be read: {path}: {reason}\nNothing of this batch was committed. Declare the stream as its "
+        "files are or mend the file, or let Spark's own reader try (stream OPTIONS (mergeSchema false)), and start again"
     )
 
 

@@ -108,7 +108,7 @@ class Slot:
         self.sent: list[pa.RecordBatch] = []
         self.open_windows = 0
         self.state_rows = 0
-        self.timings: dict[str, float] = {}
+        self.timings: dict[str, float] = {"load": 0.0}
         seen = {s: p.max_seen for s, p in batch.progress.items()}
         self.landmarks = flush_to(program, seen).landmarks if batch.flush else {}
 
@@ -128,8 +128,6 @@ class Slot:
             if meta.node in self.live and not self.pids.isdisjoint(meta.pids):
                 self.live[meta.node].append(meta)
         try:
-            self._load()
-            self.timings["load"] = time.perf_counter() - started
             for low, high in self._rounds():
                 self._round(low, high)
                 yield from self.sent
@@ -151,27 +149,30 @@ class Slot:
             self._clean()
         self.timings["slot"] = time.perf_counter() - started
 
-    def _load(self) -> None:
-        for node in self.nodes.values():
-            if node.width:
-                before = self.before_of(node)
-                needed = (
-                    min((needed_from(s, before) for s in node.specs), default=FLOOR)
-                    if before > FLOOR
-                    else FLOOR
-                )
-                self.state[node.name] = [
-                    read_segment(self.batch.store, m, self.pids).replace_schema_metadata(None)
-                    for m in self.live[node.name]
-                    if m.max_pane >= needed
-                ]
+    def _state(self, node: Node) -> list[pa.Table]:
+        """The segments that windows still open before this batch need, read when the first of them closes."""
+        if not node.width:
+            return []
+        if node.name not in self.state:
+            started = time.perf_counter()
+            before = self.before_of(node)
+            needed = FLOOR
+            if before > FLOOR:
+                needed = min((needed_from(s, before) for s in node.specs), default=FLOOR)
+            self.state[node.name] = [
+                read_segment(self.batch.store, m, self.pids).replace_schema_metadata(None)
+                for m in self.live[node.name]
+                if m.max_pane >= needed
+            ]
+            self.timings["load"] += time.perf_counter() - started
+        return self.state[node.name]
 
     def _rows(self, node: Node) -> str | None:
         """The node's state and delta as one relation; None if there is nothing."""
         name = f"all_{node.name}"
         if name in self.arrows:
             return name
-        tables = [*self.state.get(node.name, []), *self.deltas[node.name]]
+        tables = [*self._state(node), *self.deltas[node.name]]
         tables = [t for t in tables if t.num_rows]
         if not tables:
             return None
@@ -192,8 +193,9 @@ class Slot:
         for step in self.program.levels[self.level] if self.level < len(self.program.levels) else ():
             if isinstance(step, Close):
                 node = self.nodes[step.node]
-                counts = self._panes(node)
-                for window in self._closing(node, step, FLOOR, CEILING):
+                windows = self._closing(node, step, FLOOR, CEILING)
+                counts = self._panes(node) if windows else {}
+                for window in windows:
                     ends.append(
                         (window.end, sum(c for p, c in counts.items() if window.start <= p < window.end))
                     )
@@ -237,8 +239,8 @@ class Slot:
     def _close(self, step: Close, low: int, high: int) -> None:
         node = self.nodes[step.node]
         windows = self._closing(node, step, low, high)
-        rows = self._rows(node)
-        if not windows or rows is None:
+        rows = self._rows(node) if windows else None
+        if rows is None:
             self.empty.add(step.view)
             return
         sizes = self._panes(node)

@@ -271,6 +271,13 @@ class _Translator:
     def cast_(self, node: exp.Expr) -> Typed:
         value = self(node.this)
         target = spark_type(node.args["to"])
+        if (
+            node.args.get("safe")
+            and target in t.INTEGERS
+            and (value.type in t.NUMBERS or t.is_decimal(value.type))
+        ):  # what does not fit is NULL; a plain cast wraps
+            whole = value.sql if value.type in t.INTEGERS else f"trunc({value.sql})"
+            return Typed(f"TRY_CAST({whole} AS {duck_type(target)})", target)
         return Typed(cast(value.sql, value.type, target), target)
 
     # -- collections --------------------

@@ -36,7 +36,7 @@ _TYPES = {*t.INTEGERS, "float", "double", "string", "binary", "boolean", "date",
 _TICKS = {
     "timestamp": 'epoch_us("{}")',
     "timestamp_ntz": 'epoch_us("{}")',
-    "date": "date_diff('day', DATE '1970-01-01', \"{}\") * 86400000000",
+    "date": "TRY_CAST(date_diff('day', DATE '1970-01-01', \"{}\")::HUGEINT * 86400000000 AS BIGINT)",
 }
 _SIMPLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren),
@@ -45,6 +45,11 @@ _SIMPLE = (
     *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot),
     *(exp.BitwiseLeftShift, exp.BitwiseRightShift),
     *(exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Neg, exp.Cast, exp.DataType),
+)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Neg)
+_ALIKE = (
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ),
+    *(exp.Between, exp.In, exp.Case, exp.If, exp.Coalesce),
 )
 
 
@@ -96,18 +101,38 @@ def _tick(stream: Stream, scope: dict[str, str]) -> str:
 
 
 def _simple(node: exp.Expr, scope: dict[str, str]) -> bool:
-    if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Neg)):
-        try:
+    """Whether a node of an expression is one of those both engines are sure to agree on."""
+    if not isinstance(node, _SIMPLE) or node.args.get("safe"):
+        return False
+    try:
+        if isinstance(node, _ARITHMETIC):
             return translate(node, scope).type in t.INTEGERS
-        except (PlanError, KeyError):
-            return False
-    if isinstance(node, exp.Cast):
-        try:
+        if isinstance(node, exp.Cast):
             source, target = translate(node.this, scope).type, translate(node, scope).type
-        except (PlanError, KeyError):
-            return False
-        return source == target or (source in (*t.INTEGERS, "boolean") and target in t.INTEGERS)
-    return isinstance(node, _SIMPLE)
+            return source == target or (source in (*t.INTEGERS, "boolean") and target in t.INTEGERS)
+        if isinstance(node, _ALIKE):
+            return _alike([translate(n, scope).type for n in _values(node)])
+    except (PlanError, KeyError):
+        return False
+    return True
+
+
+def _values(node: exp.Expr) -> list[exp.Expr]:
+    """The operands that an operator makes alike."""
+    if isinstance(node, exp.Case):
+        default = node.args.get("default")
+        return [*(i.args["true"] for i in node.args["ifs"]), *([default] if default is not None else [])]
+    if isinstance(node, exp.If):
+        return [v for k in ("true", "false") if (v := node.args.get(k)) is not None]
+    if isinstance(node, exp.Between):
+        return [node.this, node.args["low"], node.args["high"]]
+    return [node.this, *node.expressions, *([node.expression] if node.args.get("expression") else [])]
+
+
+def _alike(types: list[str]) -> bool:
+    """No text that would have to be read as a number or a time first."""
+    kinds = {"number" if x in t.NUMBERS or t.is_decimal(x) else x for x in types if x != "void"}
+    return len(kinds) <= 1
 
 
 __all__ = ["scan_of"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,6 +26,8 @@ _SOURCE = (
     "UNABLE_TO_INFER_SCHEMA",
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
 )
+_quieting = threading.Lock()
+_quiet = 0  # how many threads are inside
 
 
 @contextmanager
@@ -32,15 +35,19 @@ def quiet() -> Iterator[None]:
     """Within it, PySpark does not write an exception with its Java stack to standard error before it raises
     it.
     """
+    global _quiet
     loggers = [PySparkLogger.getLogger(n) for n in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
-    before = [logger.disabled for logger in loggers]
-    try:
+    with _quieting:
+        _quiet += 1
         for logger in loggers:
             logger.disabled = True
+    try:
         yield
     finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+        with _quieting:
+            _quiet -= 1
+            for logger in loggers:
+                logger.disabled = _quiet > 0
 
 
 def explained(error: BaseException, batch: int | None, outside: bool = False) -> HeadraceError:

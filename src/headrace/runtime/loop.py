@@ -80,8 +80,7 @@ class Run:
     def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any]) -> None:
         try:
             with quiet():
-                if self.scans is not None:
-                    self._prepared = self._prepare(self.scans)
+                self._prepared = self._prepare(self.scans or ())
                 source = united(self.graph, frames) if self.scans is None else listed(frames)
                 writer = source.writeStream.foreachBatch(self._foreach)
                 writer = writer.option("checkpointLocation", f"{self.store.uri.rstrip('/')}/spark")
@@ -161,8 +160,8 @@ class Run:
                 raise
 
     def _prepare(self, scans: tuple[Scan, ...]) -> DataFrame:
-        """The plan of every batch of files. It is run through `select`: that makes a new physical plan, and new
-        shuffles, of the same logical one.
+        """The plan of every batch of files, and of a flush. It is run through `select`: that makes a new physical
+        plan, and new shuffles, of the same logical one.
         """
         self._tasks = max(1, self.spark.sparkContext.defaultParallelism)
         numbers = self.spark.range(0, self._tasks, 1, self._tasks)
@@ -186,20 +185,12 @@ class Run:
             )
 
     def _run_flush(self) -> None:
-        bound = flush_bound(self.program, self.manifest.streams)
-        if bound is None:
+        """A batch without rows that closes every window."""
+        if flush_bound(self.program, self.manifest.streams) is None:
             return
         batch = batch_after(self.manifest, self.program, self.store, self.slots, self._born, flush=True)
-        note = {
-            "streams": {s: {"max_seen": None} for s in self.graph.streams},
-            "low_watermark": dict.fromkeys(self.graph.streams, bound),
-        }
-        rows = [r for s in range(self.slots) for r in codec.message(s, codec.PROGRESS, note).to_pylist()]
-        sent = self.spark.createDataFrame(
-            [(r["slot"], r["node"], r["payload"]) for r in rows], codec.EXCHANGE
-        )
         try:
-            self._finish(self._stages(sent), Orders(batch), self.manifest.batch_id)
+            self._finish(self._prepared.select("*"), Orders(batch), self.manifest.batch_id)
         except Exception as e:
             raise explained(e, None) from e
 

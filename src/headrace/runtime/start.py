@@ -36,6 +36,7 @@ _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
     "spark.sql.caseSensitive",
     "spark.sql.files.ignoreCorruptFiles",
     "spark.sql.files.ignoreMissingFiles",
+    "spark.sql.parquet.int96TimestampConversion",
 )
 _NEED_PATH = {"parquet", "csv", "json", "orc", "text", "avro", "delta", "binaryfile", "xml"}
 
@@ -108,13 +109,13 @@ def _scans(
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
     if not hadoop.get("fs.defaultFS").startswith("file:"):
         return None
-    if any(spark.conf.get(k, "false") != "false" for k in _CHANGED_BY):
+    if any(spark.conf.get(k) != "false" for k in _CHANGED_BY):
         return None
     found = []
     for name, stream in graph.streams.items():
         path = dict(_options(stream, bases.get(name)))["path"] if stream.format == "parquet" else ""
-        folder = local_path(path)
-        scan, _ = scan_of(stream, frame, typer, unliteral(folder) if os.path.isdir(unliteral(folder)) else "")
+        folder = os.path.normpath(unliteral(local_path(path)))
+        scan, _ = scan_of(stream, frame, typer, folder if os.path.isdir(folder) else "")
         if scan is None:
             return None
         found.append(scan)

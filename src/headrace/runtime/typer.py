@@ -44,11 +44,13 @@ class SparkTyper:
         return {f.name: f.dataType.simpleString() for f in self.schema(relation)}
 
     def types(self, relation: str, expressions: Sequence[str]) -> list[str]:
-        if not expressions:
-            return []
-        listed = ", ".join(f"{e} AS e{i}" for i, e in enumerate(expressions))
-        schema = self._analyse(relation, f"SELECT {listed} FROM {_row(self.column_types(relation))}")
-        return [f.dataType.simpleString() for f in schema]
+        columns = self.column_types(relation)
+        known = {f"`{c}`": type_ for c, type_ in columns.items()}  # Spark need not be asked again
+        if asked := [e for e in dict.fromkeys(expressions) if e not in known]:
+            listed = ", ".join(f"{e} AS e{i}" for i, e in enumerate(asked))
+            schema = self._analyse(relation, f"SELECT {listed} FROM {_row(columns)}")
+            known |= {e: f.dataType.simpleString() for e, f in zip(asked, schema, strict=True)}
+        return [known[e] for e in expressions]
 
     def result_schema(self, relation: str) -> bytes:
         return _arrow(self.schema(relation))

@@ -22,6 +22,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
+from headrace.sql.precedence import as_spark_binds
 from headrace.sql.source import error, suggest
 from headrace.sql.statements import BracketWindow, ColumnDef, CreateQuery, CreateStream, Statement
 
@@ -268,7 +269,7 @@ def _body(script: str, tokens: list[Token]) -> exp.Expr:
         raise error(script, tokens[0].start, tokens[-1].end, "a query is a SELECT or a UNION ALL of SELECTs")
     for table in body.find_all(exp.Table, exp.Subquery):
         _unmark(table, windows)
-    body = body.transform(_kept)
+    body = as_spark_binds(body.transform(_kept))
     for group in body.find_all(exp.Group):
         group.set("expressions", [_realias(e) for e in group.expressions])
     return body
