@@ -37,7 +37,7 @@ _MARK = {True: "✓", False: "**✗**", None: ""}
 
 def page(summary: dict[str, Any]) -> str:
     """The whole page."""
-    m, rows = summary["machine"], {line["rows"] for _, _, line in _lines(summary)}
+    m = summary["machine"]
     problems = verdicts.wrong(summary)
     return TEMPLATE.read_text().format_map(
         {
@@ -48,7 +48,7 @@ def page(summary: dict[str, Any]) -> str:
             "versions": ", ".join(
                 f"{name} {version}" for name, version in summary["versions"].items() if version
             ),
-            "rows": ", ".join(f"{n:,}" for n in sorted(rows)) + " (by workload)",
+            "rows": "; ".join(f"{n:,}: {', '.join(names)}" for n, names in sorted(_by_rows(summary).items())),
             "heap": HEAP,
             "ratios": _ratios(summary),
             "seconds": _seconds(summary),
@@ -59,6 +59,15 @@ def page(summary: dict[str, Any]) -> str:
             "settings": _settings(summary),
         }
     )
+
+
+def _by_rows(summary: dict[str, Any]) -> dict[int, list[str]]:
+    """Titles of the workloads that ran on so many rows."""
+    found: dict[int, list[str]] = {}
+    for workload, _, line in _lines(summary):
+        if workload.title not in found.setdefault(line["rows"], []):
+            found[line["rows"]].append(workload.title)
+    return found
 
 
 def _ratios(summary: dict[str, Any]) -> str:

@@ -88,26 +88,22 @@ class SparkTyper:
             return self._analyse(name, " UNION ALL ".join(arms))
         time = "timestamp" if relation.unit == "us" else "bigint"
         scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
-        condition = relation.where if isinstance(relation, Derive) else relation.having
         if isinstance(relation, Derive):
-            scope |= self.column_types(relation.input)
+            condition, source = relation.where, _row(scope | self.column_types(relation.input))
         else:
-            scope |= self._aggregated(relation)
+            condition, source = relation.having, self._aggregated(relation, scope)
         listed = ", ".join(f"{_spoken(spark_sql(e))} AS `{n}`" for n, e in relation.outputs)
         where = f" WHERE {_spoken(spark_sql(condition))}" if condition is not None else ""
-        return self._analyse(name, f"SELECT {listed} FROM {_row(scope)}{where}")
+        return self._analyse(name, f"SELECT {listed} FROM {source}{where}")
 
-    def _aggregated(self, relation: Aggregate) -> dict[str, str]:
+    def _aggregated(self, relation: Aggregate, scope: Mapping[str, str]) -> str:
+        """A relation of the keys and aggregates, and of the columns in `scope`."""
         listed = [f"{spark_sql(k)} AS k{i}" for i, k in enumerate(relation.keys)]
         listed += [f"{self._call(c)} AS a{i}" for i, c in enumerate(relation.calls)]
-        if not listed:
-            return {}
+        listed += [f"CAST(NULL AS {t}) AS `{c}`" for c, t in scope.items()]
         keys = ", ".join(spark_sql(k) for k in relation.keys)
         group = f" GROUP BY {keys}" if keys and relation.calls else ""
-        schema = self._analyse(
-            relation.name, f"SELECT {', '.join(listed)} FROM {_row(self.column_types(relation.input))}{group}"
-        )
-        return {f.name: f.dataType.simpleString() for f in schema}
+        return f"(SELECT {', '.join(listed)} FROM {_row(self.column_types(relation.input))}{group})"
 
     def _call(self, call: Call) -> str:
         if call.function in self.user:
