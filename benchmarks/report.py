@@ -51,6 +51,7 @@ def page(summary: dict[str, Any]) -> str:
             "rows": "; ".join(f"{n:,}: {', '.join(names)}" for n, names in sorted(_by_rows(summary).items())),
             "heap": HEAP,
             "ratios": _ratios(summary),
+            "steady": _steady(summary),
             "seconds": _seconds(summary),
             "agreement": _agreement(problems),
             "shapes": _shapes(summary),
@@ -76,6 +77,11 @@ def _ratios(summary: dict[str, Any]) -> str:
         measured = number(r.value, "x") if r.value is not None else "not measured"
         cells[r.workload.title].append(f"{measured} (≥ {r.target:g}x) {_MARK[r.passed]}".strip())
     return _table(["workload", *(_NAMES[r] for r in RIVALS)], ([title, *row] for title, row in cells.items()))
+
+
+def _steady(summary: dict[str, Any]) -> str:
+    cells = [[r.workload.title, number(r.value, "x")] for r in verdicts.over_steady(summary)]
+    return _table(["workload", "Flink SQL"], cells)
 
 
 def _seconds(summary: dict[str, Any]) -> str:

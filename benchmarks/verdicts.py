@@ -5,7 +5,7 @@ Only what was measured is judged; a target without its measurement is open (`pas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.workloads import FLINK, FLOOR, HEADRACE, MAIN, RIVALS, Workload
@@ -59,6 +59,15 @@ def ratios(summary: dict[str, Any]) -> list[Ratio]:
             )
             found.append(Ratio(workload, rival, ours, theirs, workload.targets[rival]))
     return found
+
+
+def over_steady(summary: dict[str, Any]) -> list[Ratio]:
+    """Flink's whole run over Headrace's steady state, in which the start of Spark does not count."""
+    return [
+        replace(r, headrace=value(summary, r.workload.name, HEADRACE, "steady"))
+        for r in ratios(summary)
+        if r.rival == FLINK
+    ]
 
 
 def shapes(summary: dict[str, Any]) -> list[Shape]:
