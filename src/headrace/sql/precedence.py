@@ -73,8 +73,8 @@ def _joined(operands: list[exp.Expr], operators: list[type[exp.Expr]]) -> exp.Ex
 def _compared(node: exp.Expr) -> exp.Expr:
     """`a = b < c`, read as a = (b < c), is (a = b) < c."""
     order = node.expression
-    first = type(node)(this=node.this, expression=order.this)
-    return type(order)(this=exp.paren(first, copy=False), expression=order.expression)
+    first = _joined([node.this, order.this], [type(node)])
+    return _joined([exp.paren(first, copy=False), order.expression], [type(order)])
 
 
 __all__ = ["as_spark_binds"]
