@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from headrace.kernels.flush import flush_to
@@ -141,7 +140,3 @@ def open_windows(program: Program, manifest: Manifest) -> int:
 def flush_bound(program: Program, streams: dict[str, StreamState]) -> int | None:
     """The furthest low-watermark of a flush; None if nothing came that could be flushed."""
     return max(flush_to(program, {n: s.max_seen for n, s in streams.items()}).bounds.values(), default=None)
-
-
-def with_report(manifest: Manifest, report: dict[str, Any]) -> Manifest:
-    return replace(manifest, report=report)

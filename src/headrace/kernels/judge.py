@@ -49,7 +49,7 @@ class Screened(NamedTuple):
 
 
 def judge(batch: Batch, spec: StreamSpec) -> Judge:
-    limit = limit_of(batch, spec)
+    limit = _limit(batch, spec)
     low = batch.progress[spec.name].low_watermark
     odd = f"_t IS NULL OR _t > {limit} OR _t < {-LARGEST if low is None else max(low, -LARGEST)}"
     late = " OR ".join(_missed_sql(window, bound) for window, bound in _open(batch, spec)) or "false"
@@ -59,7 +59,7 @@ def judge(batch: Batch, spec: StreamSpec) -> Judge:
     return Judge(odd, reason, f"_t <= {limit} AND _t >= {-LARGEST}")
 
 
-def limit_of(batch: Batch, spec: StreamSpec) -> int:
+def _limit(batch: Batch, spec: StreamSpec) -> int:
     """The largest plausible value: the clock for times, the largest seen for integers, plus the horizon."""
     base = batch.now if spec.unit == "us" else batch.progress[spec.name].max_seen
     if spec.horizon is None or base is None:

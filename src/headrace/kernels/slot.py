@@ -106,8 +106,6 @@ class Slot:
         self.tables: list[str] = []  # what to drop from DuckDB
         self.arrows: list[str] = []  # what to unregister
         self.sent: list[pa.RecordBatch] = []
-        self.open_windows = 0
-        self.state_rows = 0
         self.timings: dict[str, float] = {"load": 0.0}
         seen = {s: p.max_seen for s, p in batch.progress.items()}
         self.landmarks = flush_to(program, seen).landmarks if batch.flush else {}
@@ -329,8 +327,6 @@ class Slot:
         tables = [read_segment(self.batch.store, m, None).replace_schema_metadata(None) for m in compacted]
         tables += self.deltas[node.name]
         self.dropped += [m.path for m in compacted]
-        gone = {m.path for m in compacted}
-        kept = [m for m in live if m.path not in gone]
         tables = [t for t in tables if t.num_rows]
         if tables:
             self._register("keep", pa.concat_tables(tables))
@@ -339,8 +335,6 @@ class Slot:
                 path = f"segments/{node.name}/{self.batch.version:012d}-{uuid.uuid4().hex}.arrow"
                 meta = write_segment(self.batch.store, path, node.name, table, level)
                 self.segments.append(meta)
-                kept.append(meta)
-        self.state_rows += sum(m.rows for m in kept)
 
     def _keep_sql(self, node: Node, needed: int, after: int) -> str:
         keys, _ = columns(node)
@@ -387,7 +381,6 @@ class Slot:
             "segments": [m.to_json() for m in self.segments],
             "dropped": self.dropped,
             "results": results,
-            "state_rows": self.state_rows,
             "panes": {n: len(p) for n, p in self.panes.items()},
             "timings": self.timings,
             "notes": notes if self.slot == 0 else [],
