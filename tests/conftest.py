@@ -16,7 +16,7 @@ def spark_session() -> Iterator[SparkSession]:
     """Embedded Spark on two cores, started by the first test that asks for it."""
     from headrace.runtime.spark import make_session
 
-    spark = make_session("local[2]", **{"spark.sql.shuffle.partitions": "2"})
+    spark = make_session("local[2]", rows=False, **{"spark.sql.shuffle.partitions": "2"})
     yield spark
     spark.stop()
 

@@ -20,18 +20,18 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     session = hr.Session(
         master=f"local[{spec['cores']}]", checkpoint=checkpoint, slots=spec["settings"].get("slots")
     )
-    spark = session.spark
-    batches, reports = Batches(), list[BatchReport]()
-    spark.streams.addListener(batches)
     if spec["contender"] == "headrace-rows":
-        reader = spark.readStream.schema(spec["schema"]).option("maxFilesPerTrigger", spec["files_per_batch"])
-        session.stream("packets", reader.parquet(spec["input"]), progress=hr.slack(spec["slack"], on="ts"))
+        source = session.spark.readStream.schema(spec["schema"])
+        packets = source.option("maxFilesPerTrigger", spec["files_per_batch"]).parquet(spec["input"])
+        session.stream("packets", packets, progress=hr.slack(spec["slack"], on="ts"))
     else:
         session.sql(
             f"""CREATE STREAM packets ({spec["schema"]}) PROGRESSING ON ts SLACK {spec["slack"]}
             FROM 'parquet' OPTIONS (path '{spec["input"]}', maxFilesPerTrigger '{spec["files_per_batch"]}')"""
         )
     session.sql(spec["text"])
+    batches, reports = Batches(), list[BatchReport]()
+    session.spark.streams.addListener(batches)
     started = time.monotonic()
     running = session.start(available_now=True, flush=True, on_batch=reports.append)
     running.wait()

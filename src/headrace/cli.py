@@ -1,4 +1,4 @@
-"""The command line: `headrace run | explain | results | state | generate | network`.
+"""The command line: `headrace run | explain | results | state | prepare | generate | network`.
 
 Commands only parse, call and print; what they print is made in `report`. Spark is imported by the commands
 that run something, when they run it: `results` and `state` read manifests, start in a blink and need no
@@ -366,3 +366,16 @@ def state(checkpoint: str, format_: str, all_pids: bool) -> None:
         click.echo(json.dumps(found, indent=2))
     else:
         Console().print(summary.draw(found, all_pids))
+
+
+@main.command()
+def prepare() -> None:
+    """Make Spark start faster in this Python environment, once.
+
+    Keeps the classes that Java loads for a small run (about 170 MB), so that later runs need not load them
+    again. They are deleted with the environment. Takes half a minute; does nothing if it was done before.
+    """
+    _need_java()
+    from headrace.runtime import class_archive
+
+    click.echo(class_archive.prepare())

@@ -89,7 +89,9 @@ class Session:
             from headrace.runtime.spark import make_session
             from headrace.runtime.warm import warm_up
 
-            self._spark = make_session(self._master)
+            streams = self._binder.streams.values()
+            rows = not streams or any(s.format != "parquet" for s in streams)
+            self._spark = make_session(self._master, rows)
             warm_up(self._spark)
         return self._spark
 

@@ -11,7 +11,7 @@ from headrace.runtime.spark import make_session
 
 def main() -> None:
     master, checkpoint, slots = sys.argv[1:]
-    spark = make_session(master, **{"spark.sql.shuffle.partitions": "2"})
+    spark = make_session(master, rows=False, **{"spark.sql.shuffle.partitions": "2"})
     session = hr.Session(spark, checkpoint=checkpoint, slots=int(slots)).sql(sys.stdin.read())
     print("started", flush=True)
     try:

@@ -123,9 +123,11 @@ def test_the_kernels_killed_many_times(tmp_path: Path) -> None:
 
 # -- workers and executors -----------------------------------------------------------------------------------------
 def workers(driver: int) -> list[int]:
-    """Python workers: children of Spark's Python daemons."""
-    daemons = descendants(driver, "pyspark.daemon")
-    return [pid for daemon in daemons for pid in descendants(daemon, "pyspark.daemon")]
+    """Python workers: children of Python daemons, ours or Spark's."""
+    kinds = ("-m headrace.runtime.daemon", "-m pyspark.daemon")
+    return [
+        pid for kind in kinds for daemon in descendants(driver, kind) for pid in descendants(daemon, kind)
+    ]
 
 
 def lost_while_running(tmp_path: Path, script: str, master: str, victims: Any, losses: int) -> int:

@@ -135,3 +135,12 @@ def _write(path: Path, name: str, found: str) -> None:
         if block.startswith(f"-- # {name}\n"):
             blocks[i] = block.partition("-- =>\n")[0].rstrip() + f"\n-- =>\n{expected}\n"
     path.write_text("\n".join(blocks))
+
+
+def test_option_values_that_read_like_signs_and_words() -> None:
+    """A text is a value whatever it says."""
+    options = "path '.', sep '=', quote ')', header = 'FROM', a.b ','"
+    script = f"CREATE STREAM s (a INT) PROGRESSING ON a ORDERED FROM 'csv' OPTIONS ({options})"
+    (stream,) = parse_script(script)
+    assert isinstance(stream, CreateStream)
+    assert stream.options == {"path": ".", "sep": "=", "quote": ")", "header": "FROM", "a.b": ","}

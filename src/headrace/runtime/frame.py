@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache, reduce
 
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from sqlglot import exp, parse_one
@@ -47,6 +48,23 @@ def listed(frames: dict[str, DataFrame]) -> DataFrame:
     """The files of all streams, for tasks that read them: the number of the stream, path, bytes."""
     parts = [f.select(F.lit(i).alias("_s"), "path", "length") for i, f in enumerate(frames.values())]
     return reduce(DataFrame.unionByName, parts)
+
+
+def files_of(frame: DataFrame) -> list[tuple[int, str, int]]:
+    """What a batch of `listed` gives: the number of the stream, path, bytes."""
+    found = _planned(frame)
+    if found is None:
+        found = [(r[0], r[1], r[2]) for r in frame.collect()]
+    return [(stream, local_path(path), size) for stream, path, size in found]
+
+
+def _planned(frame: DataFrame) -> list[tuple[int, str, int]] | None:
+    """The same out of the partitions Spark has planned, without a job; None if there is more than one stream."""
+    try:
+        partitions = frame._jdf.queryExecution().analyzed().rdd().partitions()
+        return [(0, f.toPath().toString(), f.fileSize()) for p in partitions for f in p.files()]
+    except Py4JError:
+        return None
 
 
 def local_path(uri: str) -> str:

@@ -28,7 +28,7 @@ from headrace.logical.plan import Graph
 from headrace.physical.frame import Frame
 from headrace.report.model import BatchReport, QueryReport, StreamReport
 from headrace.runtime.faults import explained, quiet
-from headrace.runtime.frame import layout_of, listed, local_path, projection, united
+from headrace.runtime.frame import files_of, layout_of, listed, projection, united
 from headrace.runtime.orders import Orders, given
 from headrace.runtime.plan_file import PlanFile
 from headrace.runtime.results import Results, schema_of
@@ -153,7 +153,7 @@ class Run:
                     sent = rows.mapInArrow(source_task(self.program, self.layout), codec.EXCHANGE)
                     self._finish(self._stages(sent), Orders(batch), batch_id)
                 else:
-                    mine = splits(((r[0], local_path(r[1]), r[2]) for r in frame.collect()), self._tasks)
+                    mine = splits(files_of(frame), self._tasks)
                     self._finish(self._prepared.select("*"), Orders(batch, mine), batch_id)
             except BaseException as e:
                 self._error = e

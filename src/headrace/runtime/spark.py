@@ -8,6 +8,8 @@ import sys
 
 from pyspark.sql import SparkSession
 
+from headrace.runtime import class_archive
+
 SETTINGS = {
     # One bad row must not stop twenty queries: arithmetic and cast errors are NULL (documented in
     # docs/sql.md).
@@ -39,10 +41,14 @@ JAVA = (
     "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000 "
     "-XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
 )
+# Where tasks read the rows, Java has no loop over rows, and the optimizing compiler nothing to do.
+JAVA_WITHOUT_ROWS = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"
 
 
-def make_session(master: str | None = None, **settings: str) -> SparkSession:
-    """A new or the running session. Ports are opened on the loopback interface only."""
+def make_session(master: str | None = None, rows: bool = True, **settings: str) -> SparkSession:
+    """A new or the running session, that will read `rows` or only say which files there are. Ports are opened on
+    the loopback interface only.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     master = retrying(master or os.environ.get("HEADRACE_MASTER") or "local[*]")
@@ -55,8 +61,10 @@ def make_session(master: str | None = None, **settings: str) -> SparkSession:
         )
         if not master.startswith("local-cluster"):  # a machine that was asleep has lost no executor
             builder = builder.config("spark.network.timeout", "1d")
+            builder = builder.config("spark.python.daemon.module", "headrace.runtime.daemon")
         builder = builder.config("spark.driver.memory", os.environ.get("HEADRACE_DRIVER_MEMORY", "2g"))
-        builder = builder.config("spark.driver.extraJavaOptions", JAVA)
+        java = f"{JAVA if rows else JAVA_WITHOUT_ROWS} {class_archive.java_options()}"
+        builder = builder.config("spark.driver.extraJavaOptions", java)
     for key, value in {**SETTINGS, **settings}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

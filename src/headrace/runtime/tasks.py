@@ -12,7 +12,7 @@ from functools import partial
 import pyarrow as pa
 
 from headrace.errors import CheckpointError
-from headrace.kernels import duck
+from headrace.kernels import codec, duck
 from headrace.kernels.rows import Layout, row_chunks
 from headrace.kernels.scan import Scan, file_chunks
 from headrace.kernels.slot import run_slot
@@ -86,3 +86,11 @@ def settle() -> None:
     if _tasks < _SETTLING:
         gc.freeze()
     _tasks += 1
+
+
+def greet(rows: Arrow) -> Arrow:
+    """A task of the warm-up: a worker that has done it is ready for a batch."""
+    settle()
+    duck.connect().sql("SELECT 1").to_arrow_table()
+    for _ in rows:
+        yield codec.message(0, codec.PROGRESS, {})

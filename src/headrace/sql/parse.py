@@ -30,6 +30,12 @@ _MARK = "\x01w"
 _WINDOW_WORDS = ("RANGE", "SLIDE", "ORIGIN", "ALIGN", "RESET", "WA", "WATTR", "ON")
 
 
+def _says(token: Token, word: str) -> bool:
+    """Whether a token is this word or sign, and not a text or a quoted name that reads like it."""
+    quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+    return not quoted and token.text.upper() == word
+
+
 class _Cursor:
     """A place in a token list, with errors that point at it."""
 
@@ -52,14 +58,14 @@ class _Cursor:
         """Take the given words if they come next."""
         for k, word in enumerate(words):
             token = self.peek(k)
-            if token is None or token.text.upper() != word:
+            if token is None or not _says(token, word):
                 return False
         self.i += len(words)
         return True
 
     def expect(self, word: str) -> Token:
         token = self.next(word)
-        if token.text.upper() != word:
+        if not _says(token, word):
             raise self.fail(f"expected {word}, found {token.text!r}", token)
         return token
 

@@ -1,0 +1,116 @@
+"""Spark's classes, loaded once for all starts.
+
+A Spark that starts reads and checks some fifteen thousand classes, which takes several seconds on two cores, in
+every process anew. Java can write them down as it has them in memory and map them the next time (class data
+sharing). `headrace prepare` runs a small set of queries and keeps what Java loaded for it, about 170 MB, in the
+Python environment that Headrace is installed in. Java compares the archive with itself and with its class path
+and ignores one that does not fit, so an old one does no harm; ours is also named after both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import OptionError
+
+_SECONDS = 300
+
+
+def java_options() -> str:
+    """What makes Java use the archive, if there is one."""
+    if (recording := os.environ.get("HEADRACE_CLASS_ARCHIVE")) is not None:
+        return f'"-XX:ArchiveClassesAtExit={recording}" -Xlog:disable -Xlog:all=off' if recording else ""
+    found = archive()
+    return f'"-XX:SharedArchiveFile={found}" -Xlog:cds*=off' if found is not None and found.exists() else ""
+
+
+def archive() -> Path | None:
+    """Where the archive of this Java and this Spark is, or would be."""
+    import pyspark
+
+    java = shutil.which("java", path=f"{os.environ['JAVA_HOME']}/bin" if "JAVA_HOME" in os.environ else None)
+    if java is None:
+        return None
+    program = os.stat(java)
+    known = (os.path.realpath(java), program.st_size, program.st_mtime_ns, pyspark.__version__)
+    name = hashlib.sha256(repr(known).encode()).hexdigest()[:16]
+    return Path(sys.prefix) / "share" / "headrace" / f"classes-{name}.jsa"
+
+
+def prepare() -> Path:
+    """Make the archive, unless it is there."""
+    found = archive()
+    if found is None:
+        raise OptionError("there is no java here whose classes could be kept")
+    if found.exists():
+        return found
+    try:
+        found.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=found.parent) as folder:
+            made = Path(folder) / "classes.jsa"
+            environment = os.environ | {"HEADRACE_CLASS_ARCHIVE": str(made)}
+            command = [sys.executable, "-m", __name__, folder]
+            ran = subprocess.run(
+                command, env=environment, capture_output=True, text=True, timeout=_SECONDS, cwd=folder
+            )
+            if ran.returncode or not made.exists():
+                raise OptionError("\n  ".join(["the classes were not kept", *ran.stderr.splitlines()[-6:]]))
+            for old in found.parent.glob("classes-*.jsa"):
+                old.unlink()
+            made.rename(found)
+    except (OSError, subprocess.TimeoutExpired) as e:
+        raise OptionError(f"the classes were not kept: {e}") from e
+    return found
+
+
+_SCRIPT = """
+CREATE STREAM s (t TIMESTAMP, k INT, v INT, w STRING) PROGRESSING ON t SLACK 1 SECOND
+  FROM '{kind}' OPTIONS (path '{folder}/{kind}');
+CREATE QUERY sums AS SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean, max(w) AS most
+  FROM s [RANGE 2 MINUTES SLIDE 1 MINUTE] WHERE v >= 0 GROUP BY k HAVING count(*) > 0;
+CREATE QUERY total AS SELECT count(*) AS n FROM sums [RANGE 2 MINUTES]
+"""
+
+
+def _record(folder: Path) -> None:
+    """Sets that go the ways of a batch: files that tasks read, and rows that Spark sends."""
+    from pyspark import SparkContext
+
+    from headrace.runtime.spark import make_session
+    from headrace.runtime.start import start
+    from headrace.sql import CreateStream, parse_script
+    from headrace.sql.bind import Binder
+    from headrace.state import Store
+
+    spark = make_session("local[2]")
+    rows = [{"t": f"2026-01-01T00:0{i}:00Z", "k": i % 2, "v": i, "w": "a"} for i in range(8)]
+    (folder / "json").mkdir()
+    (folder / "json" / "rows.json").write_text("\n".join(map(json.dumps, rows)))
+    read = spark.read.schema("t TIMESTAMP, k INT, v INT, w STRING").json(f"{folder}/json")
+    read.write.parquet(f"{folder}/parquet")
+    for kind in ("parquet", "json"):
+        binder = Binder()
+        for statement in parse_script(_SCRIPT.format(kind=kind, folder=folder)):
+            if isinstance(statement, CreateStream):
+                binder.create_stream(statement)
+            else:
+                binder.create_query(statement)
+        store = Store.open(str(folder / f"of-{kind}"))
+        start(spark, binder.graph(), {}, {}, {}, store, None, {"availableNow": True}, True, [], None).wait()
+    gateway: Any = SparkContext._gateway
+    spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(_SECONDS)  # Java writes as it ends
+
+
+if __name__ == "__main__":
+    _record(Path(sys.argv[1]))

@@ -1,0 +1,98 @@
+"""What makes a run start fast: workers forked ready, Java's classes kept, no more compiling than is needed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyspark
+import pytest
+
+import headrace as hr
+from headrace.runtime import class_archive, daemon, spark
+
+HOME = Path(pyspark.__file__).parent
+ZIPS = [str(HOME / "python/lib/pyspark.zip"), str(HOME / "python/lib/py4j-0.10.9-src.zip")]
+
+
+def test_workers_are_forked_with_everything_loaded(spark: Any) -> None:
+    """PySpark comes from the installed, compiled package, and what was loaded is never looked at by a collection."""
+
+    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = [sys.modules["pyspark"].__file__, str(gc.get_freeze_count()), os.environ["OMP_NUM_THREADS"]]
+        for _ in batches:
+            yield pa.record_batch({"found": found})
+
+    file, frozen, threads = (
+        r.found for r in spark.range(0, 1, 1, 1).mapInArrow(look, "found string").collect()
+    )
+    assert file == pyspark.__file__
+    assert int(frozen) > 50_000
+    assert threads == "1"
+
+
+def test_the_zips_of_an_installed_pyspark_are_left_out() -> None:
+    """Only if it is the same one; another Spark's Python stays as Spark has it."""
+    installed = str(HOME.parent)
+    assert daemon.compiled(["/mine", *ZIPS, installed]) == ["/mine", installed]
+    assert daemon.compiled(["/mine", *ZIPS]) == ["/mine", *ZIPS]
+    other = "/opt/spark/python/lib/pyspark.zip"
+    assert daemon.compiled([other, installed]) == [other, installed]
+    assert daemon.compiled([installed, "/users/own.zip"]) == [installed, "/users/own.zip"]
+
+
+def test_kept_classes_are_used_when_there_are_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They belong to the Python environment, to one Java and to one Spark."""
+    monkeypatch.delenv("HEADRACE_CLASS_ARCHIVE", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    found = class_archive.archive()
+    assert found is not None
+    assert found.parent == tmp_path / "share" / "headrace"
+    assert class_archive.java_options() == ""
+    found.parent.mkdir(parents=True)
+    found.touch()
+    assert f'"-XX:SharedArchiveFile={found}"' in class_archive.java_options()
+    assert class_archive.prepare() == found
+    monkeypatch.setattr(pyspark, "__version__", "5.0.0")
+    assert class_archive.java_options() == ""
+
+
+def test_java_optimizes_only_where_it_reads_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark that is started for streams of Parquet files alone has no loop over rows."""
+    asked: list[bool] = []
+
+    class Started(Exception):
+        pass
+
+    def make_session(_: str | None, rows: bool) -> None:
+        asked.append(rows)
+        raise Started
+
+    monkeypatch.setattr(spark, "make_session", make_session)
+    stream = "CREATE STREAM {} (t TIMESTAMP) PROGRESSING ON t SLACK 1 SECOND FROM '{}' OPTIONS (path '.')"
+    for formats in ([], ["parquet"], ["parquet", "csv"]):
+        session = hr.Session()
+        for i, kind in enumerate(formats):
+            session.sql(stream.format(f"s{i}", kind))
+        with pytest.raises(Started):
+            _ = session.spark
+    assert asked == [True, False, True]
+
+
+@pytest.mark.slow
+def test_classes_are_kept_and_replace_those_of_another_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEADRACE_CLASS_ARCHIVE", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "an environment"))
+    old = tmp_path / "an environment/share/headrace/classes-0.jsa"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    made = class_archive.prepare()
+    assert list(old.parent.iterdir()) == [made]
+    assert made.stat().st_size > 50_000_000
