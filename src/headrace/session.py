@@ -30,9 +30,11 @@ from headrace.physical.duck_cast import duck_type
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain import explain
 from headrace.physical.lower import lower
+from headrace.physical.scan import scan_of
 from headrace.report.model import BatchReport
 from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
+from headrace.sql.declare import declared_stream
 from headrace.state import ManifestLog, Store
 from headrace.windows import ticks
 
@@ -89,11 +91,21 @@ class Session:
             from headrace.runtime.spark import make_session
             from headrace.runtime.warm import warm_up
 
-            streams = self._binder.streams.values()
-            rows = not streams or any(s.format != "parquet" for s in streams)
-            self._spark = make_session(self._master, rows)
+            self._spark = make_session(self._master, rows=self._through_spark())
             warm_up(self._spark)
         return self._spark
+
+    def _through_spark(self) -> bool:
+        """Whether rows will go through Spark, as far as can be told before it is there."""
+        graph = self.graph
+        if not graph.queries or any(s.format != "parquet" for s in graph.streams.values()):
+            return True
+        try:
+            typer = DuckTyper(graph, self._user)
+            _, frame = lower(graph, typer, self._user)
+            return any(scan_of(s, frame, typer, folder="/")[0] is None for s in graph.streams.values())
+        except Exception:  # Spark may know better; the start will tell
+            return True
 
     @property
     def graph(self) -> Graph:
@@ -120,7 +132,7 @@ class Session:
                 f"stream {name}: expected a streaming DataFrame (spark.readStream…), got a batch one"
             )
         columns = tuple((f.name, f.dataType.simpleString()) for f in frame.schema)
-        stream = self._binder.make_stream(name, columns, progress.on, progress.bound, progress.horizon)
+        stream = declared_stream(name, columns, progress.on, progress.bound, progress.horizon)
         self._binder.add_stream(stream)
         self._frames[name] = frame
         if self._spark is None:

@@ -63,25 +63,34 @@ def test_kept_classes_are_used_when_there_are_any(tmp_path: Path, monkeypatch: p
 
 
 def test_java_optimizes_only_where_it_reads_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark that is started for streams of Parquet files alone has no loop over rows."""
+    """Spark that is started for files that tasks read has no loop over rows."""
     asked: list[bool] = []
 
     class Started(Exception):
         pass
 
-    def make_session(_: str | None, rows: bool) -> None:
+    def make_session(_: str | None, *, rows: bool) -> None:
         asked.append(rows)
         raise Started
 
     monkeypatch.setattr(spark, "make_session", make_session)
     stream = "CREATE STREAM {} (t TIMESTAMP) PROGRESSING ON t SLACK 1 SECOND FROM '{}' OPTIONS (path '.')"
-    for formats in ([], ["parquet"], ["parquet", "csv"]):
+    query = "SELECT count(*) AS n FROM s0 [RANGE 1 MINUTE] WHERE {}"
+    for formats, where in (
+        ([], None),
+        (["parquet"], None),
+        (["parquet"], "t IS NOT NULL"),
+        (["parquet"], "weekday(t) = 1"),
+        (["parquet", "csv"], "true"),
+    ):
         session = hr.Session()
         for i, kind in enumerate(formats):
             session.sql(stream.format(f"s{i}", kind))
+        if where is not None:
+            session.query("q", query.format(where))
         with pytest.raises(Started):
             _ = session.spark
-    assert asked == [True, False, True]
+    assert asked == [True, True, False, True, True]
 
 
 @pytest.mark.slow

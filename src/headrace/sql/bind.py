@@ -9,35 +9,32 @@ to purge its state.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, PlanError, SqlError
-from headrace.logical.functions import NAMES, aggregate_call
+from headrace.logical.functions import NAMES
 from headrace.logical.plan import (
     WINDOW_COLUMNS,
     Aggregate,
     Branch,
-    Call,
     Derive,
     Graph,
     Merge,
-    Output,
     Raw,
     Relation,
     Stream,
 )
-from headrace.progress import Ordered, Slack
+from headrace.sql.declare import declared_stream
+from headrace.sql.grouping import Grouping, distinct
+from headrace.sql.rewrite import both, substitute
+from headrace.sql.scope import Scope, with_window
 from headrace.sql.source import error, suggest
 from headrace.sql.statements import CreateQuery, CreateStream
-from headrace.sql.window_clause import GroupWindow, bracket_window, group_window
-from headrace.windows import WindowSpec, ticks
+from headrace.sql.window_clause import bracket_window
+from headrace.windows import WindowSpec
 
-_INTEGERS = {"tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long"}
-_NO_OVER = "OVER (…) is not supported: group by a window instead"
-_TIMES = {"timestamp", "timestamp_ltz", "timestamp_ntz", "date"}
-_INTERNAL = {"_ws", "_we", "_row", "_reason"}
 _REFUSED = {
     "order": "ORDER BY: results are published once, in any order; order them when you read them",
     "limit": "LIMIT: a continuous query has no last row to count to",
@@ -47,12 +44,6 @@ _REFUSED = {
     "windows": "a WINDOW clause is not supported",
     "sort": "SORT BY: results are published once, in any order; order them when you read them",
 }
-
-
-def unit_of(type_: str) -> str | None:
-    """'us' for times, 'int' for integers, None for types that cannot make progress."""
-    base = type_.strip().lower()
-    return "us" if base in _TIMES else "int" if base in _INTEGERS else None
 
 
 class Binder:
@@ -75,52 +66,11 @@ class Binder:
     # -- streams --------------------
     def create_stream(self, statement: CreateStream) -> Stream:
         columns = tuple((c.name, c.type) for c in statement.columns)
-        stream = self.make_stream(statement.name, columns, statement.on, statement.slack, statement.horizon)
+        stream = declared_stream(statement.name, columns, statement.on, statement.slack, statement.horizon)
         stream = Stream(
             **{**stream.__dict__, "format": statement.format, "options": tuple(statement.options.items())}
         )
         return self.add_stream(stream)
-
-    def make_stream(
-        self,
-        name: str,
-        columns: tuple[tuple[str, str], ...],
-        on: str,
-        slack: str | int | None,
-        horizon: str | int | None,
-    ) -> Stream:
-        lowered = [c.lower() for c, _ in columns]
-        if doubled := {c for c in lowered if lowered.count(c) > 1}:
-            raise SqlError(f"stream {name}: column {sorted(doubled)[0]!r} is declared twice")
-        if bad := [c for c, _ in columns if '"' in c or "`" in c or c.lower() in _INTERNAL]:
-            raise SqlError(
-                f"stream {name}: {bad[0]!r} cannot be the name of a column; rename it in the source"
-            )
-        if reserved := set(lowered) & set(WINDOW_COLUMNS):
-            raise SqlError(
-                f"stream {name}: {sorted(reserved)[0]!r} is the name of a result column; rename it"
-            )
-        known = {c.lower(): (c, t) for c, t in columns}
-        if on.lower() not in known:
-            raise SqlError(
-                f"stream {name}: the progressing attribute {on!r} is not a column."
-                + suggest(on, [c for c, _ in columns])
-            )
-        column, type_ = known[on.lower()]
-        unit = unit_of(type_)
-        if unit is None:
-            raise SqlError(
-                f"stream {name}: {column} is {type_}, but a progressing attribute is a TIMESTAMP, a DATE "
-                "or an integer"
-            )
-        try:
-            policy = Ordered() if slack is None else Slack(ticks(slack, unit))  # type: ignore[arg-type]
-            ahead = ticks(horizon, unit) if horizon is not None else None  # type: ignore[arg-type]
-        except HeadraceError as e:
-            raise SqlError(f"stream {name}: {e}") from e
-        if ahead is None and unit == "us":
-            ahead = ticks("1 day", "us")
-        return Stream(name, columns, column, unit, policy, ahead)
 
     def add_stream(self, stream: Stream) -> Stream:
         self._new_name(stream.name)
@@ -145,9 +95,6 @@ class Binder:
             raise type(e)(f"query {statement.name}: {e}") from e
         self.queries[statement.name] = statement.text
         return relation
-
-    def drop_query(self, name: str) -> None:
-        self.queries.pop(name)
 
     def _new_name(self, name: str) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
@@ -280,9 +227,9 @@ class Binder:
         source, node = self._source(select)
         alias = node.alias_or_name
         clause = node.args.get("stream_window")
-        scope = _Scope(self, source, alias)
+        scope = Scope(source, alias, self._fail, self.user_defined)
         where = scope.resolve(select.args["where"].this) if select.args.get("where") else None
-        if where is not None and (bad := self._aggregate_in(where)) is not None:
+        if where is not None and (bad := scope.aggregate_in(where)) is not None:
             raise self._fail(bad, "an aggregate in WHERE: use HAVING")
         group = select.args.get("group")
         sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -295,7 +242,7 @@ class Binder:
             )
         grouped = (
             group is not None
-            or self._aggregate_in(*select.expressions, select.args.get("having")) is not None
+            or scope.aggregate_in(*select.expressions, select.args.get("having")) is not None
         )
         window: WindowSpec | None = None
         attribute = None
@@ -313,7 +260,7 @@ class Binder:
                     "or leave the window out"
                 )
             return self._stateless(name, source, scope, select, where)
-        items = _Items(scope, select, group, window)
+        items = Grouping(scope, select, group, window)
         window = items.window.spec if items.window else window
         attribute = items.window.attribute if items.window else attribute
         self._check_window(source, window, attribute, select)
@@ -325,20 +272,9 @@ class Binder:
                 return aggregate
             inner = Aggregate(**{**aggregate.__dict__, "name": self._name_part()})
             self.relations[inner.name] = inner
-            return _distinct(name, inner.name, inner.columns, None, inner.unit)
+            return distinct(name, inner.name, inner.columns, None, inner.unit)
         outputs = scope.outputs(select.expressions, windowed=True)
-        return _distinct(name, source.name, outputs, window, source.unit)
-
-    def _aggregate_in(self, *nodes: exp.Expr | None) -> exp.Expr | None:
-        for node in nodes:
-            for child in node.walk() if node is not None else ():
-                if isinstance(child, exp.Window):
-                    raise self._fail(child, _NO_OVER)
-                if aggregate_call(child, self.user_defined) is not None:
-                    return child
-                if isinstance(child, exp.AggFunc):
-                    raise self._fail(child, f"this aggregate is not supported. There is: {', '.join(NAMES)}.")
-        return None
+        return distinct(name, source.name, outputs, window, source.unit)
 
     def _check_window(
         self, source: Relation, window: WindowSpec | None, attribute: str | None, select: exp.Select
@@ -372,7 +308,7 @@ class Binder:
         relation: Relation
         if isinstance(source, Raw):
             branches = tuple(
-                Branch(b.stream, _and(b.where, _substitute(where, dict(b.columns))), b.columns)
+                Branch(b.stream, both(b.where, substitute(where, dict(b.columns))), b.columns)
                 for b in source.branches
             )
             relation = Raw(self._name_part(), branches, source.time, source.unit)
@@ -383,11 +319,11 @@ class Binder:
         return relation
 
     def _stateless(
-        self, name: str, source: Relation, scope: _Scope, select: exp.Select, where: exp.Expr | None
+        self, name: str, source: Relation, scope: Scope, select: exp.Select, where: exp.Expr | None
     ) -> Relation:
         outputs = scope.outputs(select.expressions)
         if not isinstance(source, Raw):
-            return Derive(name, source.name, source.unit, _with_window(outputs), where)
+            return Derive(name, source.name, source.unit, with_window(outputs), where)
         time = next((n for n, e in outputs if isinstance(e, exp.Column) and e.name == source.time), None)
         branches = []
         for b in source.branches:
@@ -395,273 +331,8 @@ class Binder:
             branches.append(
                 Branch(
                     b.stream,
-                    _and(b.where, _substitute(where, inner) if where is not None else None),
-                    tuple((n, _substitute(e, inner)) for n, e in outputs),
+                    both(b.where, substitute(where, inner) if where is not None else None),
+                    tuple((n, substitute(e, inner)) for n, e in outputs),
                 )
             )
         return Raw(name, tuple(branches), time, source.unit)
-
-
-class _Scope:
-    """Column names of one FROM item."""
-
-    def __init__(self, binder: Binder, source: Relation, alias: str) -> None:
-        self.binder = binder
-        self.source = source
-        self.alias = alias
-        self.columns = {c.lower(): c for c in source.columns}
-
-    def resolve(
-        self, node: exp.Expr, extra: Callable[[exp.Column], exp.Expr | None] | None = None
-    ) -> exp.Expr:
-        """A copy of `node` with every column checked and spelled as declared."""
-
-        def visit(child: exp.Expr) -> exp.Expr:
-            if isinstance(child, (exp.Subquery, exp.Select)):
-                raise self.binder._fail(child, "a sub-select in an expression is not supported")
-            if isinstance(child, exp.Window):
-                raise self.binder._fail(child, _NO_OVER)
-            if not isinstance(child, exp.Column):
-                return child
-            if extra is not None and (replaced := extra(child)) is not None:
-                return replaced
-            return self.column(child)
-
-        return node.copy().transform(visit)
-
-    def column(self, node: exp.Column) -> exp.Expr:
-        name, table = node.name, node.table
-        if name.lower() in self.columns and (
-            not table or table.lower() in (self.alias.lower(), self.source.name.lower())
-        ):
-            return exp.column(self.columns[name.lower()])
-        if table and table.lower() in self.columns:  # a field of a struct column
-            return exp.Dot(this=exp.column(self.columns[table.lower()]), expression=exp.to_identifier(name))
-        raise self.binder._fail(
-            node, f"{self.source.name} has no column {node.sql()!r}." + suggest(name, self.columns.values())
-        )
-
-    def outputs(self, expressions: Iterable[exp.Expr], windowed: bool = False) -> tuple[Output, ...]:
-        """A SELECT list without aggregates: stars expanded, names given; `windowed`: window columns too."""
-        out: list[Output] = []
-        for i, e in enumerate(expressions):
-            if isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star)):
-                out += [(c, exp.column(c)) for c in self.source.columns]
-            elif (
-                windowed
-                and isinstance(e.unalias(), exp.Column)
-                and e.unalias().name.lower() in WINDOW_COLUMNS
-            ):
-                out.append((output_name(e, i), exp.column(e.unalias().name.lower())))
-            else:
-                out.append((output_name(e, i), self.resolve(e.unalias())))
-        return _unique(out, self.binder._query)
-
-
-class _Items:
-    """The SELECT list, GROUP BY and HAVING of an aggregation, taken apart into keys, calls and outputs."""
-
-    def __init__(
-        self, scope: _Scope, select: exp.Select, group: exp.Expr | None, bracket: WindowSpec | None
-    ) -> None:
-        self.scope, self.select = scope, select
-        self.binder = scope.binder
-        self.keys: list[exp.Expr] = []
-        self.calls: list[Call] = []
-        self.window: GroupWindow | None = None
-        self.bracket = bracket
-        self.aliases = {e.alias.lower(): e.unalias() for e in select.expressions if isinstance(e, exp.Alias)}
-        self.key_names: dict[str, exp.Expr] = {}
-        for node in group.expressions if group is not None else ():
-            self._group(node)
-
-    def _group(self, node: exp.Expr) -> None:
-        name = node.alias if isinstance(node, exp.Alias) else None
-        node = node.unalias()
-        if isinstance(node, exp.Literal) and not node.is_string:
-            position = int(node.this)
-            if not 1 <= position <= len(self.select.expressions):
-                raise self.binder._fail(None, f"GROUP BY {position}: the SELECT list has no such position")
-            node = self.select.expressions[position - 1].unalias()
-        elif (
-            isinstance(node, exp.Column)
-            and not node.table
-            and node.name.lower() in self.aliases
-            and node.name.lower() not in self.scope.columns
-        ):
-            name, node = node.name, self.aliases[node.name.lower()]
-        source = self.scope.source
-        time = source.time if isinstance(source, Raw) else None
-        found = group_window(node, name, source.unit, time, lambda m: self.binder._fail(node, m))
-        if found is not None and (found.function or self.bracket is None):
-            if self.window is not None or self.bracket is not None:
-                raise self.binder._fail(node, "a query has one window, this is a second one")
-            self.window = found
-            return
-        if (
-            not isinstance(source, Raw)
-            and isinstance(node, exp.Column)
-            and node.name.lower() in WINDOW_COLUMNS
-        ):
-            return  # the window of the input is always part of the grouping
-        resolved = self.scope.resolve(node)
-        if resolved not in self.keys:
-            self.keys.append(resolved)
-        if name:
-            self.key_names[name.lower()] = resolved
-
-    def aggregate(self, name: str, source: Relation) -> Aggregate:
-        outputs: list[Output] = []
-        for i, e in enumerate(self.select.expressions):
-            if isinstance(e, exp.Star):
-                raise self.binder._fail(None, "SELECT * with GROUP BY: name the columns")
-            column = output_name(e, i)
-            if column == "window" and self.window is not None:
-                column = "window"
-            outputs.append((column, self._output(e.unalias())))
-        having = self.select.args.get("having")
-        condition = self._output(having.this, aliases=True) if having is not None else None
-        spec = self.window.spec if self.window else self.bracket
-        return Aggregate(
-            name,
-            source.name,
-            spec,
-            source.unit,
-            tuple(self.keys),
-            tuple(self.calls),
-            _with_window(_unique(outputs, self.binder._query)),
-            condition,
-        )
-
-    def _output(self, node: exp.Expr, aliases: bool = False) -> exp.Expr:
-        """An expression over k0…, a0… and the window columns."""
-
-        def visit(child: exp.Expr) -> exp.Expr:
-            call = aggregate_call(child, self.binder.user_defined)
-            if call is not None:
-                return self._call(child, call)
-            if isinstance(child, exp.AggFunc):
-                raise self.binder._fail(child, f"the aggregate {child.sql(dialect='spark')} is not supported")
-            if (part := self._window_part(child)) is not None:
-                return part
-            resolved = self._try_key(child)
-            if resolved is not None:
-                return resolved
-            if isinstance(child, exp.Column):
-                if aliases and not child.table and child.name.lower() in self.aliases:
-                    return self._output(self.aliases[child.name.lower()])
-                self.scope.column(child)
-                raise self.binder._fail(
-                    child,
-                    f"{child.sql()!r} is neither in GROUP BY nor inside an aggregate; add it to GROUP BY",
-                )
-            return child
-
-        return _transform_top_down(node, visit)
-
-    def _call(self, node: exp.Expr, call: Call) -> exp.Expr:
-        if (inner := self.binder._aggregate_in(*call.arguments, call.where)) is not None:
-            raise self.binder._fail(
-                inner, "an aggregate inside an aggregate: make the inner one a query of its own and read it"
-            )
-        arguments = tuple(self.scope.resolve(a) for a in call.arguments)
-        where = self.scope.resolve(call.where) if call.where is not None else None
-        call = Call(call.function, arguments, call.parameters, call.text, where)
-        if call not in self.calls:
-            self.calls.append(call)
-        return exp.column(f"a{self.calls.index(call)}")
-
-    def _try_key(self, node: exp.Expr) -> exp.Expr | None:
-        name = node.name.lower() if isinstance(node, exp.Column) and not node.table else ""
-        if name in self.key_names and name not in self.scope.columns:
-            return exp.column(f"k{self.keys.index(self.key_names[name])}")
-        if isinstance(node, (exp.Literal, exp.Identifier, exp.DataType)):
-            return None
-        try:
-            resolved = self.scope.resolve(node)
-        except SqlError:
-            return None
-        return exp.column(f"k{self.keys.index(resolved)}") if resolved in self.keys else None
-
-    def _window_part(self, node: exp.Expr) -> exp.Expr | None:
-        if isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS and not node.table:
-            return exp.column(node.name.lower())
-        return self.window.part(node) if self.window is not None else None
-
-
-def output_name(node: exp.Expr, position: int) -> str:
-    """The name of a SELECT item: its alias, its column, or Spark-like text."""
-    if isinstance(node, (exp.Alias, exp.Column, exp.Dot)):
-        name = node.alias or node.name
-        return name.lower() if name.lower() in WINDOW_COLUMNS else name
-    text = node.sql(dialect="spark").lower().replace("`", "")
-    return text.replace("count(*)", "count(1)") or f"_c{position}"
-
-
-def _unique(outputs: list[Output], query: str) -> tuple[Output, ...]:
-    names = [n.lower() for n, _ in outputs]
-    if doubled := [n for n in names if names.count(n) > 1]:
-        raise SqlError(f"two result columns are called {doubled[0]!r}; give one of them another name with AS")
-    for name, e in outputs:
-        if name in WINDOW_COLUMNS and not (isinstance(e, exp.Column) and e.name == name):
-            raise SqlError(
-                f"a result column is called {name!r}, which is the window's; give it another name with AS"
-            )
-        if name.lower() in _INTERNAL or '"' in name or "`" in name:
-            raise SqlError(f"a result column cannot be called {name!r}; give it another name with AS")
-    return tuple(outputs)
-
-
-def _with_window(outputs: tuple[Output, ...]) -> tuple[Output, ...]:
-    present = {n.lower() for n, _ in outputs}
-    return outputs + tuple((c, exp.column(c)) for c in WINDOW_COLUMNS if c not in present)
-
-
-def _distinct(
-    name: str,
-    source: str,
-    outputs: tuple[Output, ...] | tuple[str, ...],
-    window: WindowSpec | None,
-    unit: str,
-) -> Aggregate:
-    pairs = [(o, exp.column(o)) if isinstance(o, str) else o for o in outputs]
-    keys: list[exp.Expr] = []
-    out: list[Output] = []
-    for column, e in pairs:
-        if isinstance(e, exp.Column) and e.name in WINDOW_COLUMNS:
-            out.append((column, e))
-            continue
-        if e not in keys:
-            keys.append(e)
-        out.append((column, exp.column(f"k{keys.index(e)}")))
-    return Aggregate(name, source, window, unit, tuple(keys), (), _with_window(tuple(out)))
-
-
-def _and(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
-    if left is None or right is None:
-        return right if left is None else left
-    return exp.and_(left.copy(), right.copy())
-
-
-def _substitute(node: exp.Expr, columns: dict[str, exp.Expr]) -> exp.Expr:
-    def visit(child: exp.Expr) -> exp.Expr:
-        if isinstance(child, exp.Column) and child.name in columns:
-            inner = columns[child.name].copy()
-            return inner if isinstance(inner, (exp.Column, exp.Literal, exp.Func)) else exp.paren(inner)
-        return child
-
-    return _transform_top_down(node, visit)
-
-
-def _transform_top_down(node: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """Replace from the root; what is replaced is not visited again."""
-    new = visit(node)
-    if new is not node:
-        return new
-    new = node.copy()
-    for key, value in list(new.args.items()):
-        if isinstance(value, exp.Expr):
-            new.set(key, _transform_top_down(value, visit))
-        elif isinstance(value, list):
-            new.set(key, [_transform_top_down(v, visit) if isinstance(v, exp.Expr) else v for v in value])
-    return new

@@ -1,0 +1,57 @@
+"""What a stream may declare: its columns, and an attribute that makes progress."""
+
+from __future__ import annotations
+
+from headrace.errors import HeadraceError, SqlError
+from headrace.logical.plan import WINDOW_COLUMNS, Stream
+from headrace.progress import Ordered, Slack
+from headrace.sql.source import suggest
+from headrace.windows import ticks
+
+INTERNAL = {"_ws", "_we", "_row", "_reason"}  # names of columns that only the program has
+_INTEGERS = {"tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long"}
+_TIMES = {"timestamp", "timestamp_ltz", "timestamp_ntz", "date"}
+
+
+def declared_stream(
+    name: str,
+    columns: tuple[tuple[str, str], ...],
+    on: str,
+    slack: str | int | None,
+    horizon: str | int | None,
+) -> Stream:
+    """The stream, if it can be one."""
+    lowered = [c.lower() for c, _ in columns]
+    if doubled := {c for c in lowered if lowered.count(c) > 1}:
+        raise SqlError(f"stream {name}: column {sorted(doubled)[0]!r} is declared twice")
+    if bad := [c for c, _ in columns if '"' in c or "`" in c or c.lower() in INTERNAL]:
+        raise SqlError(f"stream {name}: {bad[0]!r} cannot be the name of a column; rename it in the source")
+    if reserved := set(lowered) & set(WINDOW_COLUMNS):
+        raise SqlError(f"stream {name}: {sorted(reserved)[0]!r} is the name of a result column; rename it")
+    known = {c.lower(): (c, t) for c, t in columns}
+    if on.lower() not in known:
+        raise SqlError(
+            f"stream {name}: the progressing attribute {on!r} is not a column."
+            + suggest(on, [c for c, _ in columns])
+        )
+    column, type_ = known[on.lower()]
+    unit = _unit_of(type_)
+    if unit is None:
+        raise SqlError(
+            f"stream {name}: {column} is {type_}, but a progressing attribute is a TIMESTAMP, a DATE "
+            "or an integer"
+        )
+    try:
+        policy = Ordered() if slack is None else Slack(ticks(slack, unit))  # type: ignore[arg-type]
+        ahead = ticks(horizon, unit) if horizon is not None else None  # type: ignore[arg-type]
+    except HeadraceError as e:
+        raise SqlError(f"stream {name}: {e}") from e
+    if ahead is None and unit == "us":
+        ahead = ticks("1 day", "us")
+    return Stream(name, columns, column, unit, policy, ahead)
+
+
+def _unit_of(type_: str) -> str | None:
+    """'us' for times, 'int' for integers, None for types that cannot make progress."""
+    base = type_.strip().lower()
+    return "us" if base in _TIMES else "int" if base in _INTEGERS else None

@@ -1,0 +1,161 @@
+"""An aggregation taken apart into keys, calls and outputs over them."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from headrace.errors import SqlError
+from headrace.logical.functions import aggregate_call
+from headrace.logical.plan import WINDOW_COLUMNS, Aggregate, Call, Output, Raw, Relation
+from headrace.sql.rewrite import top_down
+from headrace.sql.scope import Scope, output_name, unique, with_window
+from headrace.sql.window_clause import GroupWindow, group_window
+from headrace.windows import WindowSpec
+
+
+class Grouping:
+    """The SELECT list, GROUP BY and HAVING of an aggregation, taken apart into keys, calls and outputs."""
+
+    def __init__(
+        self, scope: Scope, select: exp.Select, group: exp.Expr | None, bracket: WindowSpec | None
+    ) -> None:
+        self.scope, self.select = scope, select
+        self.keys: list[exp.Expr] = []
+        self.calls: list[Call] = []
+        self.window: GroupWindow | None = None
+        self.bracket = bracket
+        self.aliases = {e.alias.lower(): e.unalias() for e in select.expressions if isinstance(e, exp.Alias)}
+        self.key_names: dict[str, exp.Expr] = {}
+        for node in group.expressions if group is not None else ():
+            self._group(node)
+
+    def _group(self, node: exp.Expr) -> None:
+        name = node.alias if isinstance(node, exp.Alias) else None
+        node = node.unalias()
+        if isinstance(node, exp.Literal) and not node.is_string:
+            position = int(node.this)
+            if not 1 <= position <= len(self.select.expressions):
+                raise self.scope.fail(None, f"GROUP BY {position}: the SELECT list has no such position")
+            node = self.select.expressions[position - 1].unalias()
+        elif (
+            isinstance(node, exp.Column)
+            and not node.table
+            and node.name.lower() in self.aliases
+            and node.name.lower() not in self.scope.columns
+        ):
+            name, node = node.name, self.aliases[node.name.lower()]
+        source = self.scope.source
+        time = source.time if isinstance(source, Raw) else None
+        found = group_window(node, name, source.unit, time, lambda m: self.scope.fail(node, m))
+        if found is not None and (found.function or self.bracket is None):
+            if self.window is not None or self.bracket is not None:
+                raise self.scope.fail(node, "a query has one window, this is a second one")
+            self.window = found
+            return
+        if (
+            not isinstance(source, Raw)
+            and isinstance(node, exp.Column)
+            and node.name.lower() in WINDOW_COLUMNS
+        ):
+            return  # the window of the input is always part of the grouping
+        resolved = self.scope.resolve(node)
+        if resolved not in self.keys:
+            self.keys.append(resolved)
+        if name:
+            self.key_names[name.lower()] = resolved
+
+    def aggregate(self, name: str, source: Relation) -> Aggregate:
+        outputs: list[Output] = []
+        for i, e in enumerate(self.select.expressions):
+            if isinstance(e, exp.Star):
+                raise self.scope.fail(None, "SELECT * with GROUP BY: name the columns")
+            outputs.append((output_name(e, i), self._output(e.unalias())))
+        having = self.select.args.get("having")
+        condition = self._output(having.this, aliases=True) if having is not None else None
+        spec = self.window.spec if self.window else self.bracket
+        return Aggregate(
+            name,
+            source.name,
+            spec,
+            source.unit,
+            tuple(self.keys),
+            tuple(self.calls),
+            with_window(unique(outputs)),
+            condition,
+        )
+
+    def _output(self, node: exp.Expr, aliases: bool = False) -> exp.Expr:
+        """An expression over k0…, a0… and the window columns."""
+
+        def visit(child: exp.Expr) -> exp.Expr:
+            call = aggregate_call(child, self.scope.user_defined)
+            if call is not None:
+                return self._call(child, call)
+            if isinstance(child, exp.AggFunc):
+                raise self.scope.fail(child, f"the aggregate {child.sql(dialect='spark')} is not supported")
+            if (part := self._window_part(child)) is not None:
+                return part
+            resolved = self._try_key(child)
+            if resolved is not None:
+                return resolved
+            if isinstance(child, exp.Column):
+                if aliases and not child.table and child.name.lower() in self.aliases:
+                    return self._output(self.aliases[child.name.lower()])
+                self.scope.column(child)
+                raise self.scope.fail(
+                    child,
+                    f"{child.sql()!r} is neither in GROUP BY nor inside an aggregate; add it to GROUP BY",
+                )
+            return child
+
+        return top_down(node, visit)
+
+    def _call(self, node: exp.Expr, call: Call) -> exp.Expr:
+        if (inner := self.scope.aggregate_in(*call.arguments, call.where)) is not None:
+            raise self.scope.fail(
+                inner, "an aggregate inside an aggregate: make the inner one a query of its own and read it"
+            )
+        arguments = tuple(self.scope.resolve(a) for a in call.arguments)
+        where = self.scope.resolve(call.where) if call.where is not None else None
+        call = Call(call.function, arguments, call.parameters, call.text, where)
+        if call not in self.calls:
+            self.calls.append(call)
+        return exp.column(f"a{self.calls.index(call)}")
+
+    def _try_key(self, node: exp.Expr) -> exp.Expr | None:
+        name = node.name.lower() if isinstance(node, exp.Column) and not node.table else ""
+        if name in self.key_names and name not in self.scope.columns:
+            return exp.column(f"k{self.keys.index(self.key_names[name])}")
+        if isinstance(node, (exp.Literal, exp.Identifier, exp.DataType)):
+            return None
+        try:
+            resolved = self.scope.resolve(node)
+        except SqlError:
+            return None
+        return exp.column(f"k{self.keys.index(resolved)}") if resolved in self.keys else None
+
+    def _window_part(self, node: exp.Expr) -> exp.Expr | None:
+        if isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS and not node.table:
+            return exp.column(node.name.lower())
+        return self.window.part(node) if self.window is not None else None
+
+
+def distinct(
+    name: str,
+    source: str,
+    outputs: tuple[Output, ...] | tuple[str, ...],
+    window: WindowSpec | None,
+    unit: str,
+) -> Aggregate:
+    """SELECT DISTINCT: a grouping by all that is selected."""
+    pairs = [(o, exp.column(o)) if isinstance(o, str) else o for o in outputs]
+    keys: list[exp.Expr] = []
+    out: list[Output] = []
+    for column, e in pairs:
+        if isinstance(e, exp.Column) and e.name in WINDOW_COLUMNS:
+            out.append((column, e))
+            continue
+        if e not in keys:
+            keys.append(e)
+        out.append((column, exp.column(f"k{keys.index(e)}")))
+    return Aggregate(name, source, window, unit, tuple(keys), (), with_window(tuple(out)))

@@ -1,0 +1,40 @@
+"""Expressions put into others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+
+def both(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
+    """Both conditions, where there are two."""
+    if left is None or right is None:
+        return right if left is None else left
+    return exp.and_(left.copy(), right.copy())
+
+
+def substitute(node: exp.Expr, columns: dict[str, exp.Expr]) -> exp.Expr:
+    """The expression with what the columns stand for in their place."""
+
+    def visit(child: exp.Expr) -> exp.Expr:
+        if isinstance(child, exp.Column) and child.name in columns:
+            inner = columns[child.name].copy()
+            return inner if isinstance(inner, (exp.Column, exp.Literal, exp.Func)) else exp.paren(inner)
+        return child
+
+    return top_down(node, visit)
+
+
+def top_down(node: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """Replace from the root; what is replaced is not visited again."""
+    new = visit(node)
+    if new is not node:
+        return new
+    new = node.copy()
+    for key, value in list(new.args.items()):
+        if isinstance(value, exp.Expr):
+            new.set(key, top_down(value, visit))
+        elif isinstance(value, list):
+            new.set(key, [top_down(v, visit) if isinstance(v, exp.Expr) else v for v in value])
+    return new

@@ -1,0 +1,106 @@
+"""The names one FROM item brings, and the SELECT list over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sqlglot import exp
+
+from headrace.errors import SqlError
+from headrace.logical.functions import NAMES, aggregate_call
+from headrace.logical.plan import WINDOW_COLUMNS, Output, Relation
+from headrace.sql.declare import INTERNAL
+from headrace.sql.source import suggest
+
+NO_OVER = "OVER (…) is not supported: group by a window instead"
+Fail = Callable[[exp.Expr | None, str], SqlError]  # an error that points at an expression
+
+
+class Scope:
+    """Column names of one FROM item."""
+
+    def __init__(self, source: Relation, alias: str, fail: Fail, user_defined: Sequence[str]) -> None:
+        self.source, self.alias, self.fail, self.user_defined = source, alias, fail, user_defined
+        self.columns = {c.lower(): c for c in source.columns}
+
+    def resolve(self, node: exp.Expr) -> exp.Expr:
+        """A copy of `node` with every column checked and spelled as declared."""
+
+        def visit(child: exp.Expr) -> exp.Expr:
+            if isinstance(child, (exp.Subquery, exp.Select)):
+                raise self.fail(child, "a sub-select in an expression is not supported")
+            if isinstance(child, exp.Window):
+                raise self.fail(child, NO_OVER)
+            return self.column(child) if isinstance(child, exp.Column) else child
+
+        return node.copy().transform(visit)
+
+    def column(self, node: exp.Column) -> exp.Expr:
+        name, table = node.name, node.table
+        if name.lower() in self.columns and (
+            not table or table.lower() in (self.alias.lower(), self.source.name.lower())
+        ):
+            return exp.column(self.columns[name.lower()])
+        if table and table.lower() in self.columns:  # a field of a struct column
+            return exp.Dot(this=exp.column(self.columns[table.lower()]), expression=exp.to_identifier(name))
+        raise self.fail(
+            node, f"{self.source.name} has no column {node.sql()!r}." + suggest(name, self.columns.values())
+        )
+
+    def outputs(self, expressions: Iterable[exp.Expr], windowed: bool = False) -> tuple[Output, ...]:
+        """A SELECT list without aggregates: stars expanded, names given; `windowed`: window columns too."""
+        out: list[Output] = []
+        for i, e in enumerate(expressions):
+            if isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star)):
+                out += [(c, exp.column(c)) for c in self.source.columns]
+            elif (
+                windowed
+                and isinstance(e.unalias(), exp.Column)
+                and e.unalias().name.lower() in WINDOW_COLUMNS
+            ):
+                out.append((output_name(e, i), exp.column(e.unalias().name.lower())))
+            else:
+                out.append((output_name(e, i), self.resolve(e.unalias())))
+        return unique(out)
+
+    def aggregate_in(self, *nodes: exp.Expr | None) -> exp.Expr | None:
+        """The first aggregate there is."""
+        for node in nodes:
+            for child in node.walk() if node is not None else ():
+                if isinstance(child, exp.Window):
+                    raise self.fail(child, NO_OVER)
+                if aggregate_call(child, self.user_defined) is not None:
+                    return child
+                if isinstance(child, exp.AggFunc):
+                    raise self.fail(child, f"this aggregate is not supported. There is: {', '.join(NAMES)}.")
+        return None
+
+
+def output_name(node: exp.Expr, position: int) -> str:
+    """The name of a SELECT item: its alias, its column, or Spark-like text."""
+    if isinstance(node, (exp.Alias, exp.Column, exp.Dot)):
+        name = node.alias or node.name
+        return name.lower() if name.lower() in WINDOW_COLUMNS else name
+    text = node.sql(dialect="spark").lower().replace("`", "")
+    return text.replace("count(*)", "count(1)") or f"_c{position}"
+
+
+def unique(outputs: list[Output]) -> tuple[Output, ...]:
+    """The outputs, if no two have one name and none has the window's."""
+    names = [n.lower() for n, _ in outputs]
+    if doubled := [n for n in names if names.count(n) > 1]:
+        raise SqlError(f"two result columns are called {doubled[0]!r}; give one of them another name with AS")
+    for name, e in outputs:
+        if name in WINDOW_COLUMNS and not (isinstance(e, exp.Column) and e.name == name):
+            raise SqlError(
+                f"a result column is called {name!r}, which is the window's; give it another name with AS"
+            )
+        if name.lower() in INTERNAL or '"' in name or "`" in name:
+            raise SqlError(f"a result column cannot be called {name!r}; give it another name with AS")
+    return tuple(outputs)
+
+
+def with_window(outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+    """The outputs and, where they are not among them, the columns of the window."""
+    present = {n.lower() for n, _ in outputs}
+    return outputs + tuple((c, exp.column(c)) for c in WINDOW_COLUMNS if c not in present)
