@@ -30,7 +30,7 @@ from headrace.physical.duck_cast import duck_type
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain import explain
 from headrace.physical.lower import lower
-from headrace.physical.scan import scan_of
+from headrace.physical.scan import read_in_tasks
 from headrace.report.model import BatchReport
 from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
@@ -103,7 +103,7 @@ class Session:
         try:
             typer = DuckTyper(graph, self._user)
             _, frame = lower(graph, typer, self._user)
-            return any(scan_of(s, frame, typer, folder="/")[0] is None for s in graph.streams.values())
+            return not all(read_in_tasks(s, frame, typer)[0] for s in graph.streams.values())
         except Exception:  # Spark may know better; the start will tell
             return True
 

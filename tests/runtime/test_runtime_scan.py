@@ -101,10 +101,11 @@ def test_folders_that_name_columns(spark: Any, tmp_path: Path) -> None:
     assert {key for (key,) in multiset(run.results("q").arrow(), ["k"])} == {"a", "b"}
 
 
-def test_two_streams_of_files(spark: Any, tmp_path: Path) -> None:
-    """One batch reads files of both; a large file is shared by the tasks."""
-    write_batches(tmp_path / "a", events(300, seconds=600), 3)
-    write_batches(tmp_path / "b", events(400, seconds=600, seed=2), 2)
+@pytest.mark.parametrize(("of_a", "of_b"), [(3, 2), (2, 4)])
+def test_two_streams_of_files(spark: Any, tmp_path: Path, of_a: int, of_b: int) -> None:
+    """Batches read files of both, and at the end of either alone."""
+    write_batches(tmp_path / "a", events(300, seconds=600), of_a)
+    write_batches(tmp_path / "b", events(400, seconds=600, seed=2), of_b)
     query = """CREATE QUERY u AS SELECT k, sum(v) AS sv, count(*) AS n
       FROM (SELECT ts, k, v FROM a UNION ALL SELECT ts, k, v FROM b) [RANGE 1 MINUTE] GROUP BY k;"""
     runs = []
@@ -114,6 +115,9 @@ def test_two_streams_of_files(spark: Any, tmp_path: Path) -> None:
     assert runs[0].scans is not None
     assert tables(runs[0]) == tables(runs[1])
     assert sum(multiset(runs[0].results("u").arrow()).values()) > 0
+    assert [{n: s.rows for n, s in b.streams.items()} for b in runs[0].reports] == [
+        {n: s.rows for n, s in b.streams.items()} for b in runs[1].reports
+    ]
 
 
 @pytest.mark.parametrize("first", ["ours", "theirs"])

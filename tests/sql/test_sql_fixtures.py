@@ -144,3 +144,9 @@ def test_option_values_that_read_like_signs_and_words() -> None:
     (stream,) = parse_script(script)
     assert isinstance(stream, CreateStream)
     assert stream.options == {"path": ".", "sep": "=", "quote": ")", "header": "FROM", "a.b": ","}
+
+
+def test_a_map_is_asked_for_a_word_of_windows() -> None:
+    """A text in brackets is a key, not a window."""
+    found = parse_query("q", "SELECT m['range'] AS r FROM s").body
+    assert found.sql(dialect="spark") == "SELECT m['range'] AS r FROM s"

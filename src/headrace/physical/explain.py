@@ -10,7 +10,7 @@ from headrace.errors import OptionError
 from headrace.kernels.spec import Close, Emit, Node, Program
 from headrace.logical.plan import Aggregate, Graph, Merge, Raw, Stream, inputs_of
 from headrace.physical.frame import Frame, Typer
-from headrace.physical.scan import scan_of
+from headrace.physical.scan import read_in_tasks
 from headrace.windows import WindowSpec
 
 
@@ -27,8 +27,8 @@ def explain(graph: Graph, program: Program, frame: Frame, typer: Typer, format: 
 
 def reader(stream: Stream, frame: Frame, typer: Typer) -> str:
     """Who decodes the rows of a stream."""
-    scan, why = scan_of(stream, frame, typer, folder="/")
-    return "its files are read in the tasks" if scan is not None else f"read by Spark: {why}"
+    ours, why = read_in_tasks(stream, frame, typer)
+    return "its files are read in the tasks" if ours else f"read by Spark: {why}"
 
 
 def length(ticks: int, unit: str) -> str:

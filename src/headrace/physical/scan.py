@@ -91,6 +91,13 @@ def scan_of(stream: Stream, frame: Frame, typer: Typer, folder: str = "") -> tup
     return Scan(stream.name, ", ".join(select), tick, columns, typer.result_schema(stream.name), folder), ""
 
 
+def read_in_tasks(stream: Stream, frame: Frame, typer: Typer) -> tuple[bool, str]:
+    """Whether tasks will read the stream, as far as its declaration tells, and why not."""
+    path = next((v for k, v in stream.options if k.lower() == "path"), "")
+    scan, why = scan_of(stream, frame, typer, folder="" if any(c in path for c in "*?[{") else "/")
+    return scan is not None, why
+
+
 def _of_files(path: str) -> bool:
     """Whether a pattern can only match files: then no folder below it means a partition column."""
     return "." in path.rpartition("/")[2]
@@ -135,4 +142,4 @@ def _alike(types: list[str]) -> bool:
     return len(kinds) <= 1
 
 
-__all__ = ["scan_of"]
+__all__ = ["read_in_tasks", "scan_of"]

@@ -4,11 +4,12 @@ A Spark that starts reads and checks some fifteen thousand classes, which takes 
 every process anew. Java can write them down as it has them in memory and map them the next time (class data
 sharing). `headrace prepare` runs a small set of queries and keeps what Java loaded for it, about 170 MB, in the
 Python environment that Headrace is installed in. Java compares the archive with itself and with its class path
-and ignores one that does not fit, so an old one does no harm; ours is also named after both.
+and ignores one that does not fit, so an old one does no harm; it is named after both, so that there is a new one.
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -34,13 +35,14 @@ def java_options() -> str:
 
 def archive() -> Path | None:
     """Where the archive of this Java and this Spark is, or would be."""
-    import pyspark
+    from pyspark.find_spark_home import _find_spark_home
 
-    java = shutil.which("java", path=f"{os.environ['JAVA_HOME']}/bin" if "JAVA_HOME" in os.environ else None)
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
     if java is None:
         return None
-    program = os.stat(java)
-    known = (os.path.realpath(java), program.st_size, program.st_mtime_ns, pyspark.__version__)
+    files = [java, *sorted(glob.glob(f"{glob.escape(_find_spark_home())}/jars/spark-core*.jar"))]
+    known = [(os.path.realpath(f), os.stat(f).st_size, os.stat(f).st_mtime_ns) for f in files]
     name = hashlib.sha256(repr(known).encode()).hexdigest()[:16]
     return Path(sys.prefix) / "share" / "headrace" / f"classes-{name}.jsa"
 
@@ -63,9 +65,9 @@ def prepare() -> Path:
             )
             if ran.returncode or not made.exists():
                 raise OptionError("\n  ".join(["the classes were not kept", *ran.stderr.splitlines()[-6:]]))
-            for old in found.parent.glob("classes-*.jsa"):
-                old.unlink()
             made.rename(found)
+            for old in set(found.parent.glob("classes-*.jsa")) - {found}:
+                old.unlink(missing_ok=True)
     except (OSError, subprocess.TimeoutExpired) as e:
         raise OptionError(f"the classes were not kept: {e}") from e
     return found
@@ -73,7 +75,7 @@ def prepare() -> Path:
 
 _SCRIPT = """
 CREATE STREAM s (t TIMESTAMP, k INT, v INT, w STRING) PROGRESSING ON t SLACK 1 SECOND
-  FROM '{kind}' OPTIONS (path '{folder}/{kind}');
+  FROM '{kind}' OPTIONS (path '{kind}');
 CREATE QUERY sums AS SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean, max(w) AS most
   FROM s [RANGE 2 MINUTES SLIDE 1 MINUTE] WHERE v >= 0 GROUP BY k HAVING count(*) > 0;
 CREATE QUERY total AS SELECT count(*) AS n FROM sums [RANGE 2 MINUTES]
@@ -84,7 +86,7 @@ def _record(folder: Path) -> None:
     """Sets that go the ways of a batch: files that tasks read, and rows that Spark sends."""
     from pyspark import SparkContext
 
-    from headrace.runtime.spark import make_session
+    from headrace.runtime.spark import literal, make_session
     from headrace.runtime.start import start
     from headrace.sql import CreateStream, parse_script
     from headrace.sql.bind import Binder
@@ -94,11 +96,11 @@ def _record(folder: Path) -> None:
     rows = [{"t": f"2026-01-01T00:0{i}:00Z", "k": i % 2, "v": i, "w": "a"} for i in range(8)]
     (folder / "json").mkdir()
     (folder / "json" / "rows.json").write_text("\n".join(map(json.dumps, rows)))
-    read = spark.read.schema("t TIMESTAMP, k INT, v INT, w STRING").json(f"{folder}/json")
+    read = spark.read.schema("t TIMESTAMP, k INT, v INT, w STRING").json(literal(f"{folder}/json"))
     read.write.parquet(f"{folder}/parquet")
     for kind in ("parquet", "json"):
         binder = Binder()
-        for statement in parse_script(_SCRIPT.format(kind=kind, folder=folder)):
+        for statement in parse_script(_SCRIPT.format(kind=kind)):
             if isinstance(statement, CreateStream):
                 binder.create_stream(statement)
             else:

@@ -17,8 +17,12 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+_THREADS = "/proc/self/task"
+
 
 def main() -> None:
+    if not os.path.isdir(_THREADS):
+        _step_aside()  # before anything is loaded for nothing
     sys.path[:] = compiled(sys.path)
     os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
     import pyarrow as pa
@@ -28,8 +32,10 @@ def main() -> None:
     import headrace.runtime.tasks  # noqa: F401
 
     pa.array([0])  # makes Arrow look for pandas, and import it where it is installed
-    if _threads() != 1:
-        os.execv(sys.executable, [sys.executable, "-m", "pyspark.daemon", *sys.argv[1:]])
+    if len(os.listdir(_THREADS)) != 1:
+        _step_aside()
+    if "numpy.random" in sys.modules:  # each worker has chance of its own
+        os.register_at_fork(after_in_child=sys.modules["numpy.random"].seed)
     gc.collect()
     gc.freeze()
     manager()
@@ -48,12 +54,8 @@ def compiled(path: list[str]) -> list[str]:
     return rest if all(Path(p).resolve().is_relative_to(home) for p in zips) else path
 
 
-def _threads() -> int:
-    """How many threads this process has; 0 where nobody can tell."""
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return 0
+def _step_aside() -> None:
+    os.execv(sys.executable, [sys.executable, "-m", "pyspark.daemon", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from headrace.kernels.spec import Batch, Program
 from headrace.logical.plan import Graph, Stream
 from headrace.physical.frame import Frame
 
+_FEW = 20
 _NEVER = 1 << 62
 _FORMATS = (
     "map('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
@@ -50,18 +51,22 @@ def listed(frames: dict[str, DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionByName, parts)
 
 
-def files_of(frame: DataFrame) -> list[tuple[int, str, int]]:
+def files_of(frame: DataFrame, streams: int) -> list[tuple[int, str, int]]:
     """What a batch of `listed` gives: the number of the stream, path, bytes."""
-    found = _planned(frame)
+    found = _planned(frame) if streams == 1 else None
     if found is None:
         found = [(r[0], r[1], r[2]) for r in frame.collect()]
     return [(stream, local_path(path), size) for stream, path, size in found]
 
 
 def _planned(frame: DataFrame) -> list[tuple[int, str, int]] | None:
-    """The same out of the partitions Spark has planned, without a job; None if there is more than one stream."""
+    """The same of a single stream, out of the partitions Spark has planned and without a job; None if they are so
+    many that a job is faster.
+    """
     try:
         partitions = frame._jdf.queryExecution().analyzed().rdd().partitions()
+        if len(partitions) > _FEW:
+            return None
         return [(0, f.toPath().toString(), f.fileSize()) for p in partitions for f in p.files()]
     except Py4JError:
         return None

@@ -153,7 +153,7 @@ class Run:
                     sent = rows.mapInArrow(source_task(self.program, self.layout), codec.EXCHANGE)
                     self._finish(self._stages(sent), Orders(batch), batch_id)
                 else:
-                    mine = splits(files_of(frame), self._tasks)
+                    mine = splits(files_of(frame, len(self.scans)), self._tasks)
                     self._finish(self._prepared.select("*"), Orders(batch, mine), batch_id)
             except BaseException as e:
                 self._error = e

@@ -263,7 +263,7 @@ class Binder:
         items = Grouping(scope, select, group, window)
         window = items.window.spec if items.window else window
         attribute = items.window.attribute if items.window else attribute
-        self._check_window(source, window, attribute, select)
+        self._check_window(source, window, attribute)
         if where is not None:
             source = self._filtered(source, where)
         if grouped:
@@ -276,9 +276,7 @@ class Binder:
         outputs = scope.outputs(select.expressions, windowed=True)
         return distinct(name, source.name, outputs, window, source.unit)
 
-    def _check_window(
-        self, source: Relation, window: WindowSpec | None, attribute: str | None, select: exp.Select
-    ) -> None:
+    def _check_window(self, source: Relation, window: WindowSpec | None, attribute: str | None) -> None:
         if not isinstance(source, Raw):
             if attribute and attribute.lower() not in WINDOW_COLUMNS:
                 raise PlanError(

@@ -90,7 +90,7 @@ class Grouping:
         def visit(child: exp.Expr) -> exp.Expr:
             call = aggregate_call(child, self.scope.user_defined)
             if call is not None:
-                return self._call(child, call)
+                return self._call(call)
             if isinstance(child, exp.AggFunc):
                 raise self.scope.fail(child, f"the aggregate {child.sql(dialect='spark')} is not supported")
             if (part := self._window_part(child)) is not None:
@@ -110,7 +110,7 @@ class Grouping:
 
         return top_down(node, visit)
 
-    def _call(self, node: exp.Expr, call: Call) -> exp.Expr:
+    def _call(self, call: Call) -> exp.Expr:
         if (inner := self.scope.aggregate_in(*call.arguments, call.where)) is not None:
             raise self.scope.fail(
                 inner, "an aggregate inside an aggregate: make the inner one a query of its own and read it"

@@ -14,6 +14,7 @@ every position still points into the user's text:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 from sqlglot import exp
@@ -30,10 +31,12 @@ _MARK = "\x01w"
 _WINDOW_WORDS = ("RANGE", "SLIDE", "ORIGIN", "ALIGN", "RESET", "WA", "WATTR", "ON")
 
 
-def _says(token: Token, word: str) -> bool:
-    """Whether a token is this word or sign, and not a text or a quoted name that reads like it."""
-    quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
-    return not quoted and token.text.upper() == word
+_QUOTED = {TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.IDENTIFIER}
+
+
+def _says(token: Token | None, *words: str) -> bool:
+    """Whether a token is one of these words or signs, and not a text or a quoted name that reads like it."""
+    return token is not None and token.token_type not in _QUOTED and token.text.upper() in words
 
 
 class _Cursor:
@@ -57,8 +60,7 @@ class _Cursor:
     def accept(self, *words: str) -> bool:
         """Take the given words if they come next."""
         for k, word in enumerate(words):
-            token = self.peek(k)
-            if token is None or not _says(token, word):
+            if not _says(self.peek(k), word):
                 return False
         self.i += len(words)
         return True
@@ -83,11 +85,11 @@ class _Cursor:
             raise self.fail(f"expected {what} in quotes, found {token.text!r}", token)
         return token.text
 
-    def until(self, stop: set[str], what: str) -> str:
+    def until(self, stop: Iterable[str], what: str) -> str:
         """The words up to one of `stop`, as text (depth 0)."""
         first = self.peek()
         words: list[str] = []
-        while (token := self.peek()) is not None and token.text.upper() not in stop:
+        while (token := self.peek()) is not None and not _says(token, *stop):
             words.append(token.text)
             self.i += 1
         if not words:
@@ -244,12 +246,12 @@ def _columns(cursor: _Cursor) -> tuple[ColumnDef, ...]:
         name = cursor.name("a column name")
         start = cursor.next(f"the type of column {name}")
         depth, end = 0, start
-        if start.text in (",", ")"):
+        if _says(start, ",", ")"):
             raise cursor.fail(f"expected the type of column {name}", start)
         while (token := cursor.peek()) is not None:
-            if depth == 0 and token.text in (",", ")"):
+            if depth == 0 and _says(token, ",", ")"):
                 break
-            depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
+            depth += _says(token, "(", "<") - _says(token, ")", ">")
             end = cursor.next("a type")
         columns.append(ColumnDef(name, cursor.script[start.start : end.end + 1]))
         if cursor.accept(")"):
@@ -311,11 +313,7 @@ def _take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[B
     while i < len(tokens):
         token = tokens[i]
         following = tokens[i + 1] if i + 1 < len(tokens) else None
-        if (
-            token.token_type is TokenType.L_BRACKET
-            and following is not None
-            and following.text.upper() in _WINDOW_WORDS
-        ):
+        if token.token_type is TokenType.L_BRACKET and _says(following, *_WINDOW_WORDS):
             close = next(
                 (k for k in range(i, len(tokens)) if tokens[k].token_type is TokenType.R_BRACKET), None
             )
