@@ -21,14 +21,15 @@ from typing import Any
 
 from benchmarks import check, datasets, flink_env
 from benchmarks.memory import Peak
-from benchmarks.workloads import FLINK, FLOOR, HEADRACE, ROWS, Workload
+from benchmarks.workloads import FLINK, FLOOR, HEADRACE, LARGE, ROWS, Workload
 
 CORES = 2
 HEAP = "8g"  # of the rivals' JVM
 SCHEMA = "ts TIMESTAMP, " + ", ".join(f"{name} INT" for name in datasets.COLUMNS[1:])
-MODULES = {HEADRACE: "on_headrace", ROWS: "on_headrace", FLINK: "on_flink", FLOOR: "on_duckdb"}
+MODULES = {**dict.fromkeys((HEADRACE, LARGE, ROWS), "on_headrace"), FLINK: "on_flink", FLOOR: "on_duckdb"}
 DEFAULTS: dict[str, dict[str, Any]] = {
     HEADRACE: {},
+    LARGE: {},
     ROWS: {},
     "spark-rocksdb": {"partitions": 2, "changelog": True},
     "spark-default": {"partitions": 2},
@@ -64,7 +65,7 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
         "queries": statements(workload.text(contender)),
         "input": str(datasets.linked(files, work / "input")),
         "files": [str(f.absolute()) for f in files],
-        "files_per_batch": workload.files_per_batch or options.files_per_batch,
+        "files_per_batch": workload.files_per_batch or options.files_per_batch * (1 + (contender == LARGE)),
         "columns": datasets.COLUMNS,
         "schema": SCHEMA,
         "slack": datasets.SLACK,

@@ -15,6 +15,7 @@ from benchmarks.workloads import (
     FLINK,
     FLOOR,
     HEADRACE,
+    LARGE,
     MAIN,
     RIVALS,
     ROCKSDB,
@@ -26,6 +27,7 @@ from benchmarks.workloads import (
 TEMPLATE = Path(__file__).parent / "page.md"
 _NAMES = {
     HEADRACE: "Headrace",
+    LARGE: "Headrace, 2 M rows a batch",
     ROWS: "Headrace, rows through Spark",
     ROCKSDB: "Spark, RocksDB",
     DEFAULT_STORE: "Spark, default store",
@@ -51,7 +53,7 @@ def page(summary: dict[str, Any]) -> str:
             "rows": "; ".join(f"{n:,}: {', '.join(names)}" for n, names in sorted(_by_rows(summary).items())),
             "heap": HEAP,
             "ratios": _ratios(summary),
-            "steady": _steady(summary),
+            "by_batch": _by_batch(summary),
             "seconds": _seconds(summary),
             "agreement": _agreement(problems),
             "shapes": _shapes(summary),
@@ -79,9 +81,12 @@ def _ratios(summary: dict[str, Any]) -> str:
     return _table(["workload", *(_NAMES[r] for r in RIVALS)], ([title, *row] for title, row in cells.items()))
 
 
-def _steady(summary: dict[str, Any]) -> str:
-    cells = [[r.workload.title, number(r.value, "x")] for r in verdicts.over_steady(summary)]
-    return _table(["workload", "Flink SQL"], cells)
+def _by_batch(summary: dict[str, Any]) -> str:
+    sizes = (HEADRACE, LARGE)
+    rows = (
+        [w.title, *(number(verdicts.ratio(summary, w, c, FLINK).value, "x") for c in sizes)] for w in MAIN
+    )
+    return _table(["Flink SQL over Headrace, whole runs", "1 M rows a batch", "2 M rows a batch"], rows)
 
 
 def _seconds(summary: dict[str, Any]) -> str:

@@ -5,10 +5,10 @@ Only what was measured is judged; a target without its measurement is open (`pas
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.workloads import FLINK, FLOOR, HEADRACE, MAIN, RIVALS, Workload
+from benchmarks.workloads import FLINK, FLOOR, HEADRACE, LARGE, MAIN, RIVALS, Workload
 
 FLAT = 1.15
 EMPTY_BATCH = 0.3
@@ -51,23 +51,16 @@ def ratios(summary: dict[str, Any]) -> list[Ratio]:
     found = []
     for workload in MAIN:
         for rival in RIVALS:
-            basis = workload.basis(rival)
-            key = "whole_flushed" if rival == FLINK else basis  # Flink closes all windows at the end
-            ours, theirs = (
-                value(summary, workload.name, HEADRACE, key),
-                value(summary, workload.name, rival, basis),
-            )
-            found.append(Ratio(workload, rival, ours, theirs, workload.targets[rival]))
+            found.append(ratio(summary, workload, LARGE if rival == FLINK else HEADRACE, rival))
     return found
 
 
-def over_steady(summary: dict[str, Any]) -> list[Ratio]:
-    """Flink's whole run over Headrace's steady state, in which the start of Spark does not count."""
-    return [
-        replace(r, headrace=value(summary, r.workload.name, HEADRACE, "steady"))
-        for r in ratios(summary)
-        if r.rival == FLINK
-    ]
+def ratio(summary: dict[str, Any], workload: Workload, contender: str, rival: str) -> Ratio:
+    """One contender, of Headrace's, against one rival."""
+    basis = workload.basis(rival)
+    key = "whole_flushed" if rival == FLINK else basis  # Flink closes all windows at the end
+    ours, theirs = (value(summary, workload.name, c, k) for c, k in ((contender, key), (rival, basis)))
+    return Ratio(workload, rival, ours, theirs, workload.targets[rival])
 
 
 def shapes(summary: dict[str, Any]) -> list[Shape]:

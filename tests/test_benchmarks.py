@@ -21,7 +21,7 @@ from benchmarks import check, datasets, flink_env, kept, memory, tune, verdicts
 from benchmarks.contenders import on_duckdb
 from benchmarks.measure import SCHEMA, Options, statements
 from benchmarks.report import page
-from benchmarks.workloads import CONTENDERS, FLOOR, HEADRACE, MAIN, RIVALS, ROCKSDB, WORKLOADS
+from benchmarks.workloads import CONTENDERS, FLOOR, HEADRACE, LARGE, MAIN, RIVALS, ROCKSDB, WORKLOADS
 
 from headrace.sql import parse_script
 from headrace.testing import LocalRun
@@ -133,7 +133,7 @@ def test_memory_counts_children() -> None:
 
 def test_settings_of_the_rivals_are_all_tried() -> None:
     """Four variants of Spark with RocksDB, two of the others, none of Headrace and the floor."""
-    assert [len(tune.variants(c)) for c in CONTENDERS] == [0, 0, 4, 2, 2, 0]
+    assert [len(tune.variants(c)) for c in CONTENDERS] == [0, 0, 0, 4, 2, 2, 0]
     assert {"partitions": 4, "changelog": False} in tune.variants(ROCKSDB)
 
 
@@ -151,7 +151,7 @@ def record(workload: str, contender: str, seconds: float, **more: Any) -> dict[s
         **dict.fromkeys(("startup_seconds", "seconds", "warmup_seconds", "batch_seconds"), seconds),
         "flush_seconds": 0.0,
         "whole": 2 * seconds,
-        "whole_flushed": 3 * seconds if contender == HEADRACE else 2 * seconds,
+        "whole_flushed": 3 * seconds if contender in (HEADRACE, LARGE) else 2 * seconds,
         "steady": seconds,
         "drift": 1.0,
         "check": {"flows": {"closed": sums, "all": sums}},
@@ -161,7 +161,10 @@ def record(workload: str, contender: str, seconds: float, **more: Any) -> dict[s
 
 def test_ratios_are_judged_on_their_basis() -> None:
     """Steady state against Spark, whole runs for twenty queries and Flink; the unmeasured stays open."""
-    records = [record("tumbling_200k", c, s) for c, s in ((HEADRACE, 1.0), (ROCKSDB, 5.0), ("flink", 3.0))]
+    records = [
+        record("tumbling_200k", c, s)
+        for c, s in ((HEADRACE, 2.0), (LARGE, 1.0), (ROCKSDB, 10.0), ("flink", 3.0))
+    ]
     records += [record("twenty_queries", c, s) for c, s in ((HEADRACE, 1.0), (ROCKSDB, 15.0))]
     summary = kept.summary(records, "test")
     found = {(r.workload.name, r.rival): (r.value, r.passed) for r in verdicts.ratios(summary)}
@@ -222,7 +225,7 @@ def test_runs_are_kept_and_resumed_and_flink_may_be_missing(
     assert first.exit_code == 0, first.output
     assert "no network" in first.stderr
     assert "FAILED: broke" in first.stdout
-    assert len(asked) == 2 * 5
+    assert len(asked) == 2 * 6
     assert ("tumbling_200k", "flink") not in asked
     asked.clear()
     CliRunner().invoke(program.main, command)
