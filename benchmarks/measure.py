@@ -65,7 +65,8 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
         "queries": statements(workload.text(contender)),
         "input": str(datasets.linked(files, work / "input")),
         "files": [str(f.absolute()) for f in files],
-        "files_per_batch": workload.files_per_batch or options.files_per_batch * (1 + (contender == LARGE)),
+        "files_per_batch": workload.files_per_batch
+        or options.files_per_batch * (2 if contender == LARGE else 1),
         "columns": datasets.COLUMNS,
         "schema": SCHEMA,
         "slack": datasets.SLACK,

@@ -372,8 +372,8 @@ def state(checkpoint: str, format_: str, all_pids: bool) -> None:
 def prepare() -> None:
     """Make Spark start faster in this Python environment, once.
 
-    Keeps the classes that Java loads for a small run (about 170 MB), so that later runs need not load them
-    again. They are deleted with the environment. Takes half a minute; does nothing if it was done before.
+    Keeps the classes that Java loads for a small run (about 190 MB), so that later runs need not load them
+    again. They are deleted with the environment. Takes less than a minute; does nothing if it was done before.
     """
     _need_java()
     from headrace.runtime import class_archive

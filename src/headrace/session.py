@@ -117,11 +117,9 @@ class Session:
         binder = _copied(self._binder)
         bases = dict(self._bases)
         for statement in parse_script(text):
+            binder.create(statement)
             if isinstance(statement, CreateStream):
-                binder.create_stream(statement)
                 bases[statement.name] = Path(base) if base is not None else Path.cwd()
-            else:
-                binder.create_query(statement)
         self._binder, self._bases = binder, bases  # all of a script, or nothing
         return self
 

@@ -36,7 +36,7 @@ from headrace.physical.duck import duck_sql
 from headrace.physical.duck_cast import duck_type, spark_name
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
-from headrace.sql import CreateStream, parse_script
+from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 from headrace.state import Manifest, ManifestLog, Store
 
@@ -56,10 +56,7 @@ class LocalRun:
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
-            if isinstance(statement, CreateStream):
-                binder.create_stream(statement)
-            else:
-                binder.create_query(statement)
+            binder.create(statement)
         self.graph: Graph = binder.graph()
         self.typer = DuckTyper(self.graph, dict(user or {}))
         self.program, self.frame = lower(self.graph, self.typer, user)

@@ -10,7 +10,7 @@ from headrace.kernels.scan import Scan
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
 from headrace.physical.scan import scan_of
-from headrace.sql import CreateStream, parse_script
+from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 
 COLUMNS = "ts TIMESTAMP, k STRING, v INT, b BIGINT, x DOUBLE, d DECIMAL(10,2), day DATE"
@@ -23,10 +23,7 @@ def planned(
     text += f"CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 10{' MINUTES' * (on == 'ts')}] WHERE {where} GROUP BY k;"
     binder = Binder()
     for statement in parse_script(text):
-        if isinstance(statement, CreateStream):
-            binder.create_stream(statement)
-        else:
-            binder.create_query(statement)
+        binder.create(statement)
     graph = binder.graph()
     typer = DuckTyper(graph, {})
     _, frame = lower(graph, typer)

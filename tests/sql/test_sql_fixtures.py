@@ -67,10 +67,7 @@ def outcome(text: str) -> str:
     script = text if text.upper().startswith("CREATE") else ""
     try:
         for statement in [*parse_script(PREAMBLE), *parse_script(script)]:
-            if isinstance(statement, CreateStream):
-                binder.create_stream(statement)
-            else:
-                binder.create_query(statement)
+            binder.create(statement)
         if not script:
             binder.create_query(parse_query("q", text))
         graph = binder.graph()

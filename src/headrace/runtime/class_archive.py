@@ -1,8 +1,8 @@
 """Spark's classes, loaded once for all starts.
 
-A Spark that starts reads and checks some fifteen thousand classes, which takes several seconds on two cores, in
+A Spark that starts reads and checks some twenty thousand classes, which takes several seconds on two cores, in
 every process anew. Java can write them down as it has them in memory and map them the next time (class data
-sharing). `headrace prepare` runs a small set of queries and keeps what Java loaded for it, about 170 MB, in the
+sharing). `headrace prepare` runs a small set of queries and keeps what Java loaded for it, about 190 MB, in the
 Python environment that Headrace is installed in. Java compares the archive with itself and with its class path
 and ignores one that does not fit, so an old one does no harm; it is named after both, so that there is a new one.
 """
@@ -22,13 +22,14 @@ from typing import Any
 
 from headrace.errors import OptionError
 
+_RECORDING = "HEADRACE_CLASS_ARCHIVE"  # in the process that `prepare` starts: where to write
 _SECONDS = 300
 
 
 def java_options() -> str:
     """What makes Java use the archive, if there is one."""
-    if (recording := os.environ.get("HEADRACE_CLASS_ARCHIVE")) is not None:
-        return f'"-XX:ArchiveClassesAtExit={recording}" -Xlog:disable -Xlog:all=off' if recording else ""
+    if recording := os.environ.get(_RECORDING):
+        return f'"-XX:ArchiveClassesAtExit={recording}" -Xlog:disable -Xlog:all=off'
     found = archive()
     return f'"-XX:SharedArchiveFile={found}" -Xlog:cds*=off' if found is not None and found.exists() else ""
 
@@ -58,7 +59,7 @@ def prepare() -> Path:
         found.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=found.parent) as folder:
             made = Path(folder) / "classes.jsa"
-            environment = os.environ | {"HEADRACE_CLASS_ARCHIVE": str(made)}
+            environment = os.environ | {_RECORDING: str(made)}
             command = [sys.executable, "-m", __name__, folder]
             ran = subprocess.run(
                 command, env=environment, capture_output=True, text=True, timeout=_SECONDS, cwd=folder
@@ -88,7 +89,7 @@ def _record(folder: Path) -> None:
 
     from headrace.runtime.spark import literal, make_session
     from headrace.runtime.start import start
-    from headrace.sql import CreateStream, parse_script
+    from headrace.sql import parse_script
     from headrace.sql.bind import Binder
     from headrace.state import Store
 
@@ -101,10 +102,7 @@ def _record(folder: Path) -> None:
     for kind in ("parquet", "json"):
         binder = Binder()
         for statement in parse_script(_SCRIPT.format(kind=kind)):
-            if isinstance(statement, CreateStream):
-                binder.create_stream(statement)
-            else:
-                binder.create_query(statement)
+            binder.create(statement)
         store = Store.open(str(folder / f"of-{kind}"))
         start(spark, binder.graph(), {}, {}, {}, store, None, {"availableNow": True}, True, [], None).wait()
     gateway: Any = SparkContext._gateway

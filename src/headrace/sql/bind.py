@@ -31,7 +31,7 @@ from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.rewrite import both, substitute
 from headrace.sql.scope import Scope, with_window
 from headrace.sql.source import error, suggest
-from headrace.sql.statements import CreateQuery, CreateStream
+from headrace.sql.statements import CreateQuery, CreateStream, Statement
 from headrace.sql.window_clause import bracket_window
 from headrace.windows import WindowSpec
 
@@ -62,6 +62,12 @@ class Binder:
 
     def graph(self) -> Graph:
         return Graph(dict(self.streams), dict(self.relations), dict(self.queries))
+
+    def create(self, statement: Statement) -> None:
+        if isinstance(statement, CreateStream):
+            self.create_stream(statement)
+        else:
+            self.create_query(statement)
 
     # -- streams --------------------
     def create_stream(self, statement: CreateStream) -> Stream:

@@ -29,8 +29,6 @@ from headrace.sql.statements import BracketWindow, ColumnDef, CreateQuery, Creat
 
 _MARK = "\x01w"
 _WINDOW_WORDS = ("RANGE", "SLIDE", "ORIGIN", "ALIGN", "RESET", "WA", "WATTR", "ON")
-
-
 _QUOTED = {TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.IDENTIFIER}
 
 
