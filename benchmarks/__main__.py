@@ -15,6 +15,7 @@ from rich.console import Console
 
 from benchmarks import compare as tables
 from benchmarks import datasets, flink_env, kept
+from benchmarks.before import compare_trees, draw_trees
 from benchmarks.measure import Options, measure
 from benchmarks.report import page
 from benchmarks.tune import tune as tune_all
@@ -155,6 +156,22 @@ def report(rows: int, label: str | None, command: str | None) -> None:
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(summary))
     click.echo(f"{kept.COMMITTED}\n{PAGE}")
+
+
+@main.command()
+@click.argument("tree", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_rows
+@_workloads
+@click.option("--files", type=int, help="Only the first so many files of each stream.")
+@click.option("--repeat", default=3, show_default=True, help="Turns; each runs both trees once.")
+def before(tree: Path, rows: int, workloads: Sequence[str], files: int | None, repeat: int) -> None:
+    """This tree against the checkout TREE of Headrace, turn by turn: how many times faster, and its memory."""
+    options = Options(rows=rows, files=files)
+    chosen = [WORKLOADS[w] for w in workloads or WORKLOADS]
+    records = compare_trees(chosen, tree, options, repeat, click.echo)
+    path = datasets.OUT / "before.json"
+    path.write_text(json.dumps(records, indent=1) + "\n")
+    _console().print(draw_trees(records))
 
 
 @main.command()

@@ -50,6 +50,7 @@ class Options:
     keep: bool = False
     out: Path = datasets.OUT
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by contender, over DEFAULTS
+    tree: Path | None = None  # a checkout whose Headrace is measured; None: the one that is installed
 
 
 def measure(workload: Workload, contender: str, options: Options) -> dict[str, Any]:
@@ -74,6 +75,7 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
         "cores": CORES,
         "memory": HEAP,
         "work": str(work),
+        "tree": str(options.tree.absolute()) if options.tree is not None else None,
         "answer": str(work / "answer.json"),
     }
     if contender == FLINK:
@@ -123,9 +125,9 @@ def _process(spec: dict[str, Any], timeout: int) -> tuple[dict[str, Any], dict[s
             "-m",
             f"benchmarks.contenders.{MODULES.get(spec['contender'], 'on_spark')}",
         ]
-        env["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [str(Path(__file__).parents[1]), env.get("PYTHONPATH")])
-        )
+        source = f"{spec['tree']}/src" if spec["tree"] else None
+        paths = [str(Path(__file__).parents[1]), source, env.get("PYTHONPATH")]
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     log = work / "log.txt"
     with log.open("wb") as said:
         process = subprocess.Popen(

@@ -152,4 +152,4 @@ def same(ours: pa.Table, theirs: pa.Table) -> None:
 
 def tables(run: Run, *names: str) -> dict[str, Counter[tuple[Any, ...]]]:
     """The results of queries as multisets, to compare runs."""
-    return {n: multiset(run.results(n).arrow()) for n in names or run.program.schemas}
+    return {n: multiset(run.results(n).arrow()) for n in names or run.driver.program.schemas}

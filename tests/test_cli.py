@@ -27,8 +27,18 @@ from click.testing import CliRunner, Result
 from headrace.cli import main
 from headrace.errors import PlanError
 from headrace.generate.packets import generate_packets
+from headrace.progress import Frontier, Observation
 from headrace.report import BatchReport, QueryReport, StreamReport
-from headrace.state import Manifest, ManifestLog, ResultFile, SegmentMeta, Store, StreamState, write_segment
+from headrace.state import (
+    Manifest,
+    ManifestLog,
+    ResultFile,
+    SegmentMeta,
+    Span,
+    Store,
+    StreamState,
+    write_segment,
+)
 
 SCRIPT = """
 CREATE STREAM tcp (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS
@@ -74,12 +84,12 @@ class FakeSession:
     def sql(self, text: str, **options: Any) -> None:
         self.calls.append(("sql", {"text": text, **options}))
 
-    def explain(self, format: str = "text") -> str:
+    def explain(self, format: str = "text", verbose: bool = False) -> str:
         nodes = [{"id": "tcp", "label": "tcp", "kind": "stream", "detail": ""}]
         return (
             json.dumps({"graph": {"nodes": nodes, "edges": []}})
             if format == "json"
-            else f"a plan as {format}"
+            else f"a plan as {format}{', with its SQL' * verbose}"
         )
 
     def start(self, **options: Any) -> FakeRun:
@@ -137,7 +147,7 @@ def state_of(store: Store) -> SegmentMeta:
             "n": [1, 2, 3, 4],
         }
     )
-    return write_segment(store, "segments/one.arrow", "flows", table)
+    return write_segment(store, "segments/one.arrow", "flows", table, Span(0, 100), 1)
 
 
 def manifest(version: int, name: str, size: int, segment: SegmentMeta) -> Manifest:
@@ -145,7 +155,7 @@ def manifest(version: int, name: str, size: int, segment: SegmentMeta) -> Manife
         version=version,
         batch_id=version - 1,
         fingerprint="f",
-        streams={"tcp": StreamState(T0 + 60_000_000, T0 + 55_000_000, 100 * version, 3, 1)},
+        streams={"tcp": StreamState(Observation(T0 + 60_000_000), Frontier(T0 + 55_000_000), 100 * version, 3, 1)},
         route=(0, 1) * 4,
         slots=2,
         segments=(segment,),
@@ -308,6 +318,7 @@ def test_run_draws_a_page(session: type[FakeSession], script: str, checkpoint: s
 def test_explain(session: type[FakeSession], script: str, format_: str) -> None:
     """The plan goes to the standard output in the format asked for."""
     assert call("explain", script, "--format", format_).stdout == f"a plan as {format_}\n"
+    assert call("explain", script, "--format", format_, "--verbose").stdout == f"a plan as {format_}, with its SQL\n"
 
 
 def test_results_as_csv(checkpoint: str) -> None:

@@ -22,10 +22,11 @@ LAYERS = (
     "progress",
     "logical",
     "sql",
-    "optimizer",
     "partitioning",
+    "optimizer",
     "network",
     "state",
+    "program",
     "kernels",
     "balance",
     "physical",
@@ -36,7 +37,7 @@ LAYERS = (
     "testing",
     "cli",
 )
-PURE = {"errors", "windows", "progress", "logical"}
+PURE = {"errors", "windows", "progress", "logical", "partitioning", "optimizer", "program"}
 ON_SPARK = {"runtime", "session", "cli"}
 
 FILES = sorted(path for path in SOURCE.rglob("*.py"))

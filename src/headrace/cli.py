@@ -250,20 +250,22 @@ def _need_java() -> None:
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True
 )
-def explain(file: Path, format_: str) -> None:
-    """Show how the queries of FILE would run together, without running them.
+@click.option("--verbose", "-v", is_flag=True, help="Show the SQL of every step too.")
+def explain(file: Path, format_: str, verbose: bool) -> None:
+    """Show how the queries of FILE would run together, without running them: what is read and how progress is
+    known, which queries share state and what bounds it, every exchange and why.
 
     \b
     Examples:
       headrace explain queries.sql
+      headrace explain queries.sql --verbose
       headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
     """
     from headrace.session import Session
 
     session = Session()
     session.sql(file.read_text(encoding="utf-8"), base=file.parent)
-    plan = session.explain(format=format_)
-    click.echo(plan if isinstance(plan, str) else json.dumps(plan, indent=2))
+    click.echo(session.explain(format=format_, verbose=verbose))
 
 
 @main.command()

@@ -26,11 +26,13 @@ from sqlglot.errors import SqlglotError
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
 from headrace.logical.plan import Graph
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.optimizer import Settings, check_graph, optimize
+from headrace.optimizer.choose_reader import may_read_in_tasks
+from headrace.optimizer.explain_plan import explain_plan
 from headrace.physical.duck_cast import duck_type
 from headrace.physical.duck_typer import DuckTyper
-from headrace.physical.explain import explain
+from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
-from headrace.physical.scan import read_in_tasks
 from headrace.report.model import BatchReport
 from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
@@ -91,21 +93,9 @@ class Session:
             from headrace.runtime.spark import make_session
             from headrace.runtime.warm import warm_up
 
-            self._spark = make_session(self._master, rows=self._through_spark())
+            self._spark = make_session(self._master, rows=not may_read_in_tasks(self.graph))
             warm_up(self._spark)
         return self._spark
-
-    def _through_spark(self) -> bool:
-        """Whether rows will go through Spark, as far as can be told before it is there."""
-        graph = self.graph
-        if not graph.queries or any(s.format != "parquet" for s in graph.streams.values()):
-            return True
-        try:
-            typer = DuckTyper(graph, self._user)
-            _, frame = lower(graph, typer, self._user)
-            return not all(read_in_tasks(s, frame, typer)[0] for s in graph.streams.values())
-        except Exception:  # Spark may know better; the start will tell
-            return True
 
     @property
     def graph(self) -> Graph:
@@ -114,12 +104,13 @@ class Session:
     # -- registering --------------------
     def sql(self, text: str, base: str | Path | None = None) -> Session:
         """Register the CREATE STREAM and CREATE QUERY statements of a script; paths are relative to `base`."""
-        binder = _copied(self._binder)
+        binder = _copy_binder(self._binder)
         bases = dict(self._bases)
         for statement in parse_script(text):
             binder.create(statement)
             if isinstance(statement, CreateStream):
                 bases[statement.name] = Path(base) if base is not None else Path.cwd()
+        check_graph(binder.graph())
         self._binder, self._bases = binder, bases  # all of a script, or nothing
         return self
 
@@ -139,8 +130,10 @@ class Session:
 
     def query(self, name: str, text: str) -> Session:
         """Register one query by its SELECT."""
-        statement = parse_query(name, text)
-        self._binder.create_query(statement)
+        binder = _copy_binder(self._binder)
+        binder.create_query(parse_query(name, text))
+        check_graph(binder.graph())
+        self._binder = binder
         return self
 
     def aggregate(
@@ -168,12 +161,14 @@ class Session:
         return self
 
     # -- explaining and running --------------------
-    def explain(self, format: str = "text") -> str:
-        """The plan of the whole set: what is shared, how it is partitioned, what each slot does."""
+    def explain(self, format: str = "text", verbose: bool = False) -> str:
+        """The plan of the whole set: what is read, what is shared, how it is partitioned, what bounds its state;
+        `verbose` adds the SQL of every step to the text.
+        """
         graph = self.graph
-        typer = DuckTyper(graph, self._user)
-        program, frame = lower(graph, typer, self._user)
-        return explain(graph, program, frame, typer, format)
+        plan = optimize(graph, DuckTyper(graph, self._user), Settings(self._user))
+        text = explain_plan(plan, format)
+        return text + "\n" + explain_program(plan, lower(plan)) if verbose and format == "text" else text
 
     def start(
         self,
@@ -218,7 +213,7 @@ class Session:
     def results(self, name: str) -> Any:
         """Committed results of a query of this session's checkpoint, with or without a run."""
         from headrace.runtime import plan_file
-        from headrace.runtime.results import Results, schema_of
+        from headrace.runtime.committed_results import Results, schema_of
 
         if self._checkpoint is None:
             raise CheckpointError("this session has no checkpoint and has not been started")
@@ -230,7 +225,7 @@ class Session:
         return Results(store, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
 
 
-def _copied(binder: Binder) -> Binder:
+def _copy_binder(binder: Binder) -> Binder:
     fresh = copy(binder)
     fresh.streams, fresh.relations, fresh.queries = (
         dict(binder.streams),

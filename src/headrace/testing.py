@@ -1,8 +1,8 @@
 """Run a query set in this process, without Spark: for tests of queries and of Headrace itself.
 
-`LocalRun` executes the same program with the same kernels and the same manifests as the Spark runtime; only
-the scalar expressions on source rows, which Spark evaluates there, are evaluated by DuckDB here, and tasks
-run one after the other.
+`LocalRun` is the driver of a run on Spark with the same plan, program, kernels and manifests; only the scalar
+expressions on source rows, which Spark evaluates there, are evaluated by DuckDB here, and tasks run one after the
+other.
 
 >>> run = LocalRun('''
 ...   CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts SLACK 1 SECOND FROM 'memory';
@@ -16,67 +16,84 @@ run one after the other.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlglot import parse_one
+from sqlglot import exp
 
 from headrace.errors import PlanError
-from headrace.kernels import codec
-from headrace.kernels.commit import batch_after, first_manifest, flush_bound, manifest_of
-from headrace.kernels.rows import Layout, row_chunks
+from headrace.kernels import payloads
 from headrace.kernels.slot import run_slot
-from headrace.kernels.source import run_source
-from headrace.logical.plan import Graph
+from headrace.kernels.source_stage import run_source
+from headrace.kernels.spark_rows import Layout, row_chunks
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.optimizer import check_graph
 from headrace.physical.duck import duck_sql
 from headrace.physical.duck_cast import duck_type, spark_name
 from headrace.physical.duck_typer import DuckTyper
-from headrace.physical.lower import lower
+from headrace.program.messages import Orders, SlotReport
+from headrace.runtime.driver import open_driver
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
-from headrace.state import Manifest, ManifestLog, Store
+from headrace.state import Manifest, Store
 
 Rows = Sequence[Sequence[Any]]
 
 
 class LocalRun:
-    """A query set, its state in `store` (a temporary directory by default), and one batch per `push`."""
+    """A query set, its state in `path` (a temporary directory by default), and one batch per `push`."""
 
     def __init__(
         self,
         script: str,
-        slots: int = 2,
+        slots: int | None = None,
         tasks: int = 2,
         path: str | None = None,
         user: Mapping[str, UserAggregate] | None = None,
+        memory: int | None = None,
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
             binder.create(statement)
-        self.graph: Graph = binder.graph()
-        self.typer = DuckTyper(self.graph, dict(user or {}))
-        self.program, self.frame = lower(self.graph, self.typer, user)
-        self._directory = tempfile.TemporaryDirectory() if path is None else None
-        self.store = Store.open(path or self._directory.name)  # type: ignore[union-attr]
-        self.log = ManifestLog(self.store)
-        self.slots, self.tasks = slots, tasks
+        check_graph(binder.graph())
+        self._directory = tempfile.TemporaryDirectory(prefix="headrace-")
+        store = Store.open(path or f"{self._directory.name}/checkpoint")
+        functions = dict(user or {})
+        self.driver = open_driver(
+            store, binder.graph(), lambda graph: DuckTyper(graph, functions), functions, slots, usual_slots=2
+        )
+        self.driver.memory, self.driver.scratch = memory, self._directory.name
+        self.driver.file.save(store)
+        self.plan, self.program = self.driver.plan, self.driver.program
+        self.graph, self.store, self.log = self.plan.graph, store, self.driver.log
+        self.tasks = tasks
         self._con = duckdb.connect(config={"threads": "1"})
         self._con.execute("SET TimeZone = 'UTC'; SET error_on_division_by_zero = false")
-        self.manifest: Manifest = self.log.latest() or first_manifest(self.program, slots)
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.driver.manifest
+
+    @property
+    def slots(self) -> int:
+        return self.driver.slots
 
     def push(self, **streams: Rows) -> Manifest:
         """One batch: rows of each stream in schema order; a time is microseconds, or a datetime."""
         frames = [table for name, rows in streams.items() for table in self._frames(name, rows)]
-        return self._batch(frames)
+        return self._run_batch(frames, self.driver.make_orders())
 
     def flush(self) -> Manifest:
-        """Close every open window."""
-        bound = flush_bound(self.program, self.manifest.streams)
-        return self._batch([], bound)
+        """Close every window that holds a row."""
+        return self._run_batch([], self.driver.make_orders(flush=True))
+
+    def close(self) -> None:
+        """Give the checkpoint back, so that another run can go on with it."""
+        self.driver.close()
 
     def rows(self, query: str, times: bool = False) -> list[tuple[Any, ...]]:
         """All results of a query so far, sorted; window times as ticks unless `times`."""
@@ -105,34 +122,26 @@ class LocalRun:
         )
 
     # -- one batch --------------------
-    def _batch(self, frames: list[pa.Table], low_watermark: int | None = None) -> Manifest:
-        flush = low_watermark is not None
-        batch = batch_after(self.manifest, self.program, self.store, self.slots, {}, flush)
-        layout = Layout(
-            tuple(self.graph.streams),
-            {s: {c: f"{s}_{c}" for c, _ in self.frame.columns[s]} for s in self.graph.streams},
-            dict.fromkeys(self.graph.streams, "_row"),
-        )
+    def _run_batch(self, frames: list[pa.Table], orders: Orders) -> Manifest:
+        started = time.time()
+        reports = list(self._run_tasks(frames, orders))
+        self.driver.commit(orders, reports, self.manifest.batch_id + 1, started, time.time() - started)
+        return self.manifest
+
+    def _run_tasks(self, frames: list[pa.Table], orders: Orders) -> Iterator[SlotReport]:
+        columns = {s: {c.name: f"{s}_{c.name}" for c in self.plan.columns[s]} for s in self.graph.streams}
+        layout = Layout(tuple(self.graph.streams), columns, dict.fromkeys(self.graph.streams, "_row"))
         sent: list[pa.RecordBatch] = []
-        if flush:
-            note = {
-                "streams": {s: {"max_seen": None} for s in self.graph.streams},
-                "low_watermark": dict.fromkeys(self.graph.streams, low_watermark),
-            }
-            sent = [codec.message(s, codec.PROGRESS, note) for s in range(self.slots)]
-        for frame in frames:
-            sent += run_source(self.program, batch, row_chunks(layout, frame.to_batches()))
+        for frame in frames or [None]:
+            batches = frame.to_batches() if frame is not None else []
+            sent += run_source(self.program, orders, row_chunks(layout, batches))
         for level in range(len(self.program.levels)):
             by_slot: dict[int, list[pa.RecordBatch]] = {}
             for row in sent:
                 by_slot.setdefault(row.column(0)[0].as_py(), []).append(row)
-            sent = [
-                out for slot in sorted(by_slot) for out in run_slot(self.program, batch, level, by_slot[slot])
-            ]
-        metas = [codec.read_message(p) for _, _, p in codec.received(sent)]
-        self.manifest = manifest_of(self.manifest, self.program, batch, metas, self.manifest.batch_id + 1)
-        self.log.publish(self.manifest)
-        return self.manifest
+            sent = [out for slot in sorted(by_slot) for out in run_slot(self.program, orders, level, by_slot[slot])]
+        for _, _, payload in payloads.read_rows(sent):
+            yield payloads.read_message(payload)
 
     def _frames(self, name: str, rows: Rows) -> list[pa.Table]:
         """The stream's rows as the source stage would get them from Spark, in `tasks` parts."""
@@ -143,23 +152,22 @@ class LocalRun:
         if not rows:
             return []
         columns = {n: pa.array([r[i] for r in rows]) for i, n in enumerate(names)}
-        con.register("given", pa.table(columns))
+        con.register("pushed", pa.table(columns))
+        makers = {"TIMESTAMPTZ": "make_timestamptz", "TIMESTAMP": "make_timestamp"}
         casts = ", ".join(
             (
-                f'make_timestamptz("{n}"::BIGINT)'
-                if t == "TIMESTAMPTZ" and pa.types.is_integer(columns[n].type)
+                f'{makers[t]}("{n}"::BIGINT)'
+                if t in makers and pa.types.is_integer(columns[n].type)
                 else f'"{n}"::{t}'
             )
             + f' AS "{n}"'
             for n, t in zip(names, types, strict=True)
         )
-        con.execute(f"CREATE OR REPLACE TABLE s AS SELECT row_number() OVER () AS _n, {casts} FROM given")
+        con.execute(f"CREATE OR REPLACE TABLE s AS SELECT row_number() OVER () AS _n, {casts} FROM pushed")
         tick = f'epoch_us("{stream.on}")' if stream.unit == "us" else f'"{stream.on}"::BIGINT'
         row = ", ".join(f"'{n}': \"{n}\"" for n in names)
-        mine = [f"{_scalar(e, dict(stream.columns))} AS {name}_{c}" for c, e in self.frame.columns[name]]
-        others = [
-            f"NULL AS {s}_{c}" for s in self.graph.streams if s != name for c, _ in self.frame.columns[s]
-        ]
+        mine = [f"{_scalar(c.expression, dict(stream.columns))} AS {name}_{c.name}" for c in self.plan.columns[name]]
+        others = [f"NULL AS {s}_{c.name}" for s in self.graph.streams if s != name for c in self.plan.columns[s]]
         index = list(self.graph.streams).index(name)
         select = ", ".join(
             [f"{index}::INT AS _s", f"{tick} AS _t", f"to_json({{{row}}}) AS _row", *mine, *others]
@@ -171,13 +179,12 @@ class LocalRun:
         return [t for t in out if t.num_rows]
 
 
-def _scalar(expression: str, columns: Mapping[str, str]) -> str:
+def _scalar(expression: exp.Expr, columns: Mapping[str, str]) -> str:
     """A scalar expression on source rows, as near to Spark's as there is."""
-    node = parse_one(expression, dialect="spark")
     try:
-        return duck_sql(node, {c: spark_name(duck_type(t)) for c, t in columns.items()})
+        return duck_sql(expression, {c: spark_name(duck_type(t)) for c, t in columns.items()})
     except PlanError:
-        return node.sql(dialect="duckdb")
+        return expression.sql(dialect="duckdb")
 
 
 __all__ = ["LocalRun"]

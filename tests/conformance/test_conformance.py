@@ -248,7 +248,7 @@ def test_progress_of_a_union() -> None:
     seen = []
     for step in case["steps"]:
         run.push(**{s: [(v * 1_000_000,) for v in step[s]] for s in ("A", "B")})
-        low = meld([run.manifest.streams[s].low_watermark for s in ("A", "B")])
+        low = meld([run.manifest.streams[s].frontier for s in ("A", "B")]).bound
         seen.append([0 if low is None else low // 1_000_000])
         closed = max((row[-1] for row in run.rows("q")), default=None)
         assert closed is None or closed <= seen[-1][0] * 1_000_000

@@ -102,3 +102,62 @@ def test_texts_that_are_numbers() -> None:
         "STRING", ["1", " 2.5 ", "x", None], "sum(v) AS a, avg(v) AS b, count(v) AS c, max(v) AS d"
     )
     assert found == (3.5, 1.75, 3, "x")
+
+
+def run_grouped(column: str, values: list[Any], select: str) -> list[tuple[Any, ...]]:
+    """The results of a SELECT over values of one column in a window of 100 ticks, without its bounds."""
+    run = LocalRun(
+        f"CREATE STREAM s (t BIGINT, v {column}) PROGRESSING ON t SLACK 0 FROM 'none'; CREATE QUERY q AS {select};"
+    )
+    for i, value in enumerate(values):
+        run.push(s=[(i, value)])
+    run.flush()
+    return [row[:-2] for row in run.rows("q")]
+
+
+@pytest.mark.parametrize("column", ["FLOAT", "DOUBLE"])
+def test_zeros_of_both_signs_are_one_group(column: str) -> None:
+    """As in Spark they are shown as 0.0, over streams and over results, grouped and distinct."""
+    values = [-0.0, 0.0, 1.5, -0.0]
+    for select in (
+        "SELECT v, count(*) AS n FROM s [RANGE 100] GROUP BY v",
+        "SELECT v, sum(n) AS n FROM (SELECT v, count(*) AS n FROM s [RANGE 100] GROUP BY v) GROUP BY v",
+        "SELECT w AS v, count(*) AS n FROM (SELECT last(v) AS w, t FROM s [RANGE 100] GROUP BY t) GROUP BY w",
+    ):
+        found = run_grouped(column, values, select)
+        assert found == [(0.0, 3), (1.5, 1)], select
+        assert math.copysign(1, found[0][0]) == 1
+    (only,) = run_grouped(column, values[:2], "SELECT DISTINCT v FROM s [RANGE 100]")
+    assert math.copysign(1, only[0]) == 1
+
+
+def test_a_column_counted_twice_in_one_distinct() -> None:
+    """Rows of the same value are one, whether it is named once or twice; a NULL in any of them is none."""
+    found = run_grouped("INT", [1, 1, 2, None], "SELECT count(DISTINCT v, v) AS a, count(DISTINCT v, t, v) AS b FROM s [RANGE 100]")
+    assert found == [(2, 3)]
+
+
+def test_approximate_distinct_beyond_its_size() -> None:
+    """However values are split, the estimate is the one of all of them at once, and within its error."""
+    count, error = 5000, 0.05
+    run = LocalRun(
+        "CREATE STREAM s (t BIGINT, v INT) PROGRESSING ON t SLACK 0 FROM 'none';"
+        f"CREATE QUERY q AS SELECT approx_count_distinct(v, {error}) AS n FROM s [RANGE 100 SLIDE 10];",
+        tasks=3,
+    )
+    for start in range(0, count, 1250):
+        run.push(s=[(i % 10, i * 7919) for i in range(start, start + 1250)])
+    run.flush()
+    whole = LocalRun(
+        "CREATE STREAM s (t BIGINT, v INT) PROGRESSING ON t SLACK 0 FROM 'none';"
+        f"CREATE QUERY q AS SELECT approx_count_distinct(v, {error}) AS n FROM s [RANGE 100];",
+        tasks=1,
+        slots=1,
+    )
+    whole.push(s=[(i % 10, i * 7919) for i in range(count)])
+    whole.flush()
+    estimates = {row[0] for row in run.rows("q")}
+    assert estimates == {row[0] for row in whole.rows("q")}
+    (estimate,) = estimates
+    assert estimate != count, "the sketch was never full"
+    assert abs(estimate - count) <= 3 * error * count

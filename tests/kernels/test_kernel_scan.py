@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import SourceError
-from headrace.kernels.scan import Scan, Split, file_chunks, fits, splits
+from headrace.kernels.judge import Judge
+from headrace.kernels.scan import Scan, file_chunks, fits, split_files
+from headrace.program.messages import Split
+from headrace.windows import make_window
 
 UTC = pa.timestamp("us", "UTC")
 
@@ -22,7 +26,7 @@ UTC = pa.timestamp("us", "UTC")
 @given(st.lists(st.integers(0, 10**9), max_size=30), st.integers(1, 16))
 def test_shares_hold_every_byte_once(sizes: list[int], tasks: int) -> None:
     """Every file is cut from its first byte to its last, without gap or overlap, and nobody waits for nothing."""
-    shares = splits([(0, f"f{i}", size) for i, size in enumerate(sizes)], tasks)
+    shares = split_files([(0, f"f{i}", size) for i, size in enumerate(sizes)], tasks)
     assert len(shares) == tasks
     for i, size in enumerate(sizes):
         mine = sorted((s.start, s.end) for share in shares for s in share if s.path == f"f{i}")
@@ -42,7 +46,7 @@ def test_every_row_is_read_once(tasks: int, per_group: int) -> None:
         pq.write_table(pa.table({"t": pa.array(range(23), pa.int64())}), path, row_group_size=per_group)
         seen: Counter[int] = Counter()
         scan = scanning(pa.schema([("t", pa.int64())]))
-        for share in splits([(0, str(path), path.stat().st_size)], tasks):
+        for share in split_files([(0, str(path), path.stat().st_size)], tasks):
             for chunk in file_chunks((scan,), share):
                 seen.update(chunk._read(chunk.parts, ["t"]).column("t").to_pylist())
         assert seen == Counter(range(23))
@@ -130,3 +134,54 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 not it PAR1")
     with pytest.raises(SourceError, match=r"cannot be read: .*a\.parquet: "):
         read(path, pa.schema([("v", pa.int64())]))
+
+
+def test_a_row_group_on_the_edge_of_a_split(tmp_path: Path) -> None:
+    """It belongs to the split that begins where it begins, and to no other."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"t": pa.array(range(40), pa.int64())}), path, row_group_size=10, use_dictionary=False)
+    groups = pq.ParquetFile(path).metadata
+    offsets = [groups.row_group(i).column(0).data_page_offset for i in range(groups.num_row_groups)]
+    scan, size = scanning(pa.schema([("t", pa.int64())])), path.stat().st_size
+    for number, edge in enumerate(offsets[1:], start=1):
+        halves = []
+        for start, end in ((0, edge), (edge, size)):
+            chunks = file_chunks((scan,), [Split(0, str(path), start, end)])
+            halves.append([t for c in chunks for t in c._read(c.parts, ["t"]).column("t").to_pylist()])
+        assert halves == [list(range(10 * number)), list(range(10 * number, 40))]
+
+
+def test_late_rows_of_files(tmp_path: Path) -> None:
+    """Late rows are kept whole and still count; null and implausible ones are kept and do not."""
+    path = tmp_path / "a.parquet"
+    ticks = [5, None, 25, 1_000, 12, -5, 31, 29]
+    table = pa.table({"t": pa.array(ticks, pa.int64()), "name": [f"row {i}" for i in range(len(ticks))]})
+    pq.write_table(table, path)
+    schema = table.schema
+    scan = Scan("s", "t AS _t, t * 2 AS c0", "t", ("t",), schema.serialize().to_pybytes())
+    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)])
+    window = make_window(10, 10)
+    rule = Judge(lowest=30, limit=500, missable=((window, 30),))
+    con = duckdb.connect()
+    late = schema.append(pa.field("_reason", pa.string()))
+    screened = chunk.screen(con, rule, late)
+    assert screened.largest == 31
+    assert screened.late is not None
+    assert screened.late.schema.names == late.names
+    reasons = {(r["t"], r["name"]): r["_reason"] for r in screened.late.to_pylist()}
+    assert reasons == {
+        (5, "row 0"): "late",
+        (None, "row 1"): "null",
+        (25, "row 2"): "late",
+        (1_000, "row 3"): "implausible",
+        (12, "row 4"): "late",
+        (-5, "row 5"): "late",
+        (29, "row 7"): "late",
+    }
+    assert sorted(con.sql("SELECT _t, c0 FROM src").fetchall()) == [(t, 2 * t) for t in (-5, 5, 12, 25, 29, 31)]
+    chunk.leave(con)
+    calm = Judge(lowest=0, limit=2_000, missable=((window, 0),))
+    screened = chunk.screen(con, calm, late)
+    assert screened.late is not None
+    assert screened.late.column("_reason").to_pylist() == ["null", "late"]
+    assert con.sql("SELECT count(*) FROM src").fetchall() == [(7,)]

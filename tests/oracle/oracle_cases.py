@@ -10,7 +10,7 @@ from oracle_aggregates import count_distinct, first, over
 from oracle_check import SECOND, Case
 from oracle_model import Group, Relation, Row, Select, Source, Union
 
-from headrace.windows import WindowSpec
+from headrace.windows import WindowSpec, make_window
 
 S, R = Source(("s",)), Source(("r",))
 SUM_V = over("v", sum)
@@ -21,7 +21,7 @@ MAX_N = over("n", max)
 def w(range_: int | None, slide: int | None = None, unit: int = SECOND, **more: Any) -> WindowSpec:
     more = {k: v * unit if isinstance(v, int) else v for k, v in more.items()}
     length = range_ * unit if range_ is not None else None
-    return WindowSpec(length, (slide or range_ or 0) * unit, **more)
+    return make_window(length, (slide or range_ or 0) * unit, **more)
 
 
 def keep(*columns: str) -> Any:

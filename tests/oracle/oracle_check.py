@@ -10,11 +10,12 @@ import contextlib
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from oracle_model import Oracle, Relation, Row
 
 from headrace.logical.user_aggregate import UserAggregate
@@ -59,6 +60,33 @@ class Push:
     dies: bool = False  # the attempt is lost before it commits, and made again
     slots: int | None = None  # from this batch on
     restart: bool = False
+    moves: int | None = None  # the seed of a route over the same slots, from this batch on
+
+
+# Limits that choose between ways to the same answer: small here, so that every way is taken.
+LIMITS = {
+    "operator.ROUND_ROWS": (3, 50, 8_000_000),
+    "node_segments.FAN_IN": (2, 3, 8),
+    "close_windows.FEW": (0, 40, 200_000),
+    "close_windows.SMALL": (0, 20_000),
+    "close_windows.FILTERED_RUNS": (0, 3, 48),
+    "close_windows.OVERLAP": (0, 3),
+    "close_windows.CHUNK": (1, 2, 6),
+    "payloads.PAYLOAD_BYTES": (64, 64 << 20),
+    "spark_rows.CHUNK_ROWS": (1, 7, 2_000_000),
+}
+
+
+def shrink_limits(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, values in LIMITS.items():
+        monkeypatch.setattr(f"headrace.kernels.{name}", rng.choice(values))
+
+
+def move(run: LocalRun, seed: int) -> None:
+    """Another route over the same slots, as a balancing controller would publish it."""
+    rng = random.Random(f"route {seed}")
+    route = tuple(rng.randrange(run.slots) for _ in range(run.program.pids))
+    run.driver.manifest = replace(run.manifest, route=route)
 
 
 FLUSH = "flush"
@@ -83,10 +111,14 @@ def check(
             model.flush({s: manifest.streams[s].low_watermark for s in case.streams})
         else:
             if action.slots is not None or action.restart:
+                run.close()
                 run = start(action.slots or run.slots)
+            if action.moves is not None:
+                move(run, action.moves)
             given = {s: [tuple(r.values()) for r in rows] for s, rows in action.rows.items()}
             if action.dies:
                 _die(run, given)
+                run.close()
                 run = start(run.slots)
             manifest = run.push(**given)
             model.push(**action.rows)

@@ -1,6 +1,6 @@
 """What the answers must be, recomputed from scratch in plain Python (STYLE habit 7).
 
-Nothing of the planner, the kernels or the state is used here: membership is `headrace.windows.wids` and
+Nothing of the planner, the kernels or the state is used here: membership is `WindowSpec.wids` and
 `extent`, the definition, and aggregates are Python functions over lists of rows. The rules, in the words of
 DESIGN §4:
 
@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.windows import WindowSpec, extent, first_open, wids
+from headrace.windows import WindowSpec
 
 Row = dict[str, Any]
 _PLAUSIBLE = 1 << 62
@@ -174,7 +174,7 @@ class Oracle:
             placed = [(i, row, row["_t"] if "_t" in row else row["window_end"] - 1) for i, row in arrived]
             for i, row, t in placed:
                 for wid in self._candidates(relation, t):
-                    start, end = extent(relation.window, wid)
+                    start, end = relation.window.extent(wid)
                     assert start <= t < end
                     if (start, end) not in closed:
                         closed[start, end] = self._closing(relation, end)
@@ -195,13 +195,13 @@ class Oracle:
     def _candidates(self, relation: Group, t: int) -> range:
         """The windows that hold `t`, for a landmark those that can have closed by now."""
         assert relation.window is not None
-        holding = wids(relation.window, t)
+        holding = relation.window.wids(t)
         if relation.window.kind != "landmark" or not holding:
             return holding
         reached = [self.progress(relation, b, True) for b in self.batches]
         known = [r for r in reached if r is not None]
         return (
-            range(holding.start, max(holding.start, first_open(relation.window, max(known))))
+            range(holding.start, max(holding.start, int(relation.window.first_open(max(known)))))
             if known
             else range(0)
         )
@@ -222,7 +222,7 @@ class Oracle:
         """The slide point after the last row a landmark can hold when it is flushed."""
         assert relation.window is not None
         tick = max(self._last_tick(relation.source, batch), relation.window.origin)
-        return extent(relation.window, first_open(relation.window, tick))[1]
+        return relation.window.extent(int(relation.window.first_open(tick)))[1]
 
     def _last_tick(self, relation: Relation, batch: Batch) -> int:
         """Where the last row of a relation can be."""
@@ -236,8 +236,8 @@ class Oracle:
             return tick
         if relation.window.kind == "landmark":
             return self.last_report(relation, batch) - 1
-        holding = wids(relation.window, tick)
-        return extent(relation.window, holding[-1])[1] - 1 if holding else tick - 1
+        holding = relation.window.wids(tick)
+        return relation.window.extent(holding[-1])[1] - 1 if holding else tick - 1
 
     # -- late rows -------------------------------------------------------------------------------------------
     def late(self, stream: str, relations: Sequence[Relation]) -> list[tuple[int, Row, str]]:
@@ -258,8 +258,8 @@ class Oracle:
     def _missed(self, relation: Group, batch: Batch, t: int) -> bool:
         assert relation.window is not None
         bound = self.progress(relation, batch, False)
-        holding = wids(relation.window, t)
-        return bound is not None and len(holding) > 0 and extent(relation.window, holding[0])[1] <= bound
+        holding = relation.window.wids(t)
+        return bound is not None and len(holding) > 0 and relation.window.extent(holding[0])[1] <= bound
 
 
 def _groups(relations: Sequence[Relation]) -> list[Group]:

@@ -12,7 +12,7 @@ from oracle_aggregates import AGGREGATES, count_distinct, over
 from oracle_check import SECOND, Case
 from oracle_model import Group, Relation, Row, Select, Source, Union
 
-from headrace.windows import WindowSpec
+from headrace.windows import WindowSpec, make_window
 
 FILTERS: dict[str, Callable[[Row], Any]] = {
     "v > 20": lambda r: r["v"] is not None and r["v"] > 20,
@@ -56,7 +56,7 @@ def window(rng: random.Random, unit: int) -> tuple[str, WindowSpec]:
     words = f"RANGE {'ALL' if length is None else say(length)} SLIDE {say(slide)}"
     words += "".join(f" {k.upper()} {v.upper() if isinstance(v, str) else say(v)}" for k, v in more.items())
     ticks = {k: v * unit if isinstance(v, int) else v for k, v in more.items()}
-    return words, WindowSpec(None if length is None else length * unit, slide * unit, **ticks)
+    return words, make_window(None if length is None else length * unit, slide * unit, **ticks)
 
 
 class Maker:
@@ -77,13 +77,18 @@ class Maker:
         rng = self.rng
         used = tuple(s for s in self.streams if rng.random() < 0.6) or self.streams[:1]
         condition = rng.choice(list(FILTERS)) if rng.random() < 0.5 else None
+        keys = [k for k in ("k", "g") if rng.random() < 0.6]
+        calls = [*rng.sample(["count(*)", "sum(v)", "max(g)", "count(s)"], 2), *rng.sample(ANSWERS, rng.randrange(3))]
+        self.over_rows(used, condition, keys, calls)
+
+    def over_rows(
+        self, used: tuple[str, ...], condition: str | None, keys: list[str], answers: list[str]
+    ) -> None:
+        """An aggregation of streams in a window of any shape; its first two answers are numbers."""
+        rng = self.rng
         source = Source(used, (lambda r: r if FILTERS[condition](r) else None) if condition else dict)
         clause, spec = window(rng, self.unit)
-        keys = [k for k in ("k", "g") if rng.random() < 0.6]
-        calls = {
-            f"n{i}": a for i, a in enumerate(rng.sample(["count(*)", "sum(v)", "max(g)", "count(s)"], 2))
-        }
-        calls |= {f"z{i}": a for i, a in enumerate(rng.sample(ANSWERS, rng.randrange(3)))}
+        calls = {f"n{i}" if i < 2 else f"z{i}": a for i, a in enumerate(answers)}
         listed = ", ".join([*keys, *(f"{a} AS {n}" for n, a in calls.items())])
         known = {"max(g)": over("g", max), "count(s)": lambda rows: sum(r["s"] is not None for r in rows)}
         meaning = {n: known[a] if a in known else AGGREGATES[a] for n, a in calls.items()}
@@ -99,7 +104,7 @@ class Maker:
             relation = Group(
                 source, spec, tuple(keys), meaning, lambda r: r["n0"] is not None and r["n0"] > 1
             )
-        self.add(text, relation, keys, ["n0", "n1"], frozenset(used))
+        self.add(text, relation, list(keys), ["n0", "n1"], frozenset(used))
 
     def over_query(self) -> None:
         rng = self.rng
@@ -144,6 +149,22 @@ class Maker:
             self.queries[f"q{len(self.queries)}"] = (text, Union(arms))
         else:
             self.add(text, Union(arms), [], ["n"], on_a | on_b)
+
+
+def mixed_case(seed: int) -> Case:
+    """Queries over the same rows and keys with windows of all shapes, and chains over them: what is shared, and what
+    must not be.
+    """
+    rng = random.Random(f"mixed set {seed}")
+    unit = rng.choice([SECOND, 1])
+    maker = Maker(rng, unit, ("s",) if rng.random() < 0.8 else ("s", "r"))
+    keys = rng.choice([["k"], ["k", "g"], ["g"], []])
+    calls = ["count(*)", "sum(v)"]
+    for _ in range(rng.randint(2, 6)):
+        maker.over_rows(maker.streams, rng.choice([None, None, "v > 20"]), keys, calls)
+    for _ in range(rng.randint(0, 4)):
+        rng.choice([maker.over_query, maker.over_query, maker.select, maker.union])()
+    return Case(maker.queries, unit, slack=rng.choice([0, 5]), streams=maker.streams)
 
 
 def random_case(seed: int) -> Case:

@@ -11,10 +11,10 @@ from oracle_aggregates import AGGREGATES
 from oracle_check import FLUSH, SECOND, Case, Shape, check, cut, stream
 from oracle_model import Group, Source
 
-from headrace.windows import WindowSpec
+from headrace.windows import make_window
 
 S = Source(("s",))
-SLIDING = WindowSpec(9 * SECOND, 4 * SECOND)
+SLIDING = make_window(9 * SECOND, 4 * SECOND)
 NAMES = list(AGGREGATES)
 
 
@@ -36,7 +36,7 @@ def test_aggregates(names: list[str], tmp_path: Path) -> None:
             ),
             "a": (
                 f"SELECT {listed} FROM s [RANGE ALL SLIDE 20 SECONDS]",
-                Group(S, WindowSpec(None, 20 * SECOND), (), calls),
+                Group(S, make_window(None, 20 * SECOND), (), calls),
             ),
         }
     )

@@ -22,7 +22,7 @@ def row(t: int | None, k: str = "a", v: int = 1) -> dict[str, object]:
 
 def test_many_small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments compacted in tiers again and again, with slots changing, keep every row once."""
-    monkeypatch.setattr("headrace.kernels.compact.FAN_IN", 2)
+    monkeypatch.setattr("headrace.kernels.node_segments.FAN_IN", 2)
     rng = random.Random(5)
     case = Case(
         {
@@ -39,7 +39,7 @@ def test_many_small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     pushes = cut(rng, {"s": stream(rng, SECOND, Shape(rows=120, lulls=0))}, 30)
     actions = [Push(p.rows, slots=rng.randint(1, 4) if i % 9 == 8 else None) for i, p in enumerate(pushes)]
     run = check(case, [*actions, FLUSH], tmp_path, tasks=1)
-    live = {m.level for m in run.log.read(len(actions)).segments}
+    live = {m.tier for m in run.log.read(len(actions)).segments}
     assert max(live) >= 2, "this should have compacted what was compacted before"
 
 

@@ -9,7 +9,7 @@ import pytest
 from oracle_check import FLUSH, SECOND, Case, Shape, check, cut, stream
 from oracle_model import Group, Source
 
-from headrace.windows import WindowSpec
+from headrace.windows import WindowSpec, make_window
 
 S = Source(("s",))
 CALLS = {
@@ -39,7 +39,7 @@ def window(clause: str, unit: int) -> tuple[str, WindowSpec]:
     parts = dict(WINDOWS[clause])
     ticks = {k: v * unit if isinstance(v, int) else v for k, v in parts.items()}
     words = [f"{w} SECONDS" if unit > 1 and w.lstrip("-").isdigit() else w for w in clause.split()]
-    return " ".join(words), WindowSpec(**ticks)  # type: ignore[arg-type]
+    return " ".join(words), make_window(**ticks)  # type: ignore[arg-type]
 
 
 def case_of(clause: str, unit: int) -> Case:

@@ -7,9 +7,10 @@ import re
 import pytest
 
 from headrace.kernels.scan import Scan
+from headrace.optimizer import optimize
+from headrace.optimizer.choose_reader import may_read_in_tasks
 from headrace.physical.duck_typer import DuckTyper
-from headrace.physical.lower import lower
-from headrace.physical.scan import scan_of
+from headrace.physical.lower_scan import lower_scan
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 
@@ -26,8 +27,12 @@ def planned(
         binder.create(statement)
     graph = binder.graph()
     typer = DuckTyper(graph, {})
-    _, frame = lower(graph, typer)
-    return scan_of(graph.streams["s"], frame, typer, folder="" if "*" in path else "/data")
+    plan = optimize(graph, typer)
+    reading = plan.readings["s"]
+    if not reading.in_tasks:
+        return None, reading.reason
+    assert may_read_in_tasks(graph)
+    return lower_scan(plan, graph.streams["s"], typer.result_schema("s"), "" if "*" in path else "/data"), ""
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 from sqlglot import exp
 
 from headrace.errors import PlanError
-from headrace.kernels.duck import connect
+from headrace.kernels.connection import connect
 from headrace.physical.duck import translate
 from headrace.physical.duck_cast import duck_type
 from headrace.sql import parse_query

@@ -355,14 +355,14 @@ def test_garbage_is_never_read_and_collected(
     store.write("late/s/000000000009-dead.parquet", b"half a fi")
     left.append("late/s/000000000009-dead.parquet")
     more(source)
-    monkeypatch.setattr("headrace.runtime.loop.COLLECT_EVERY", 1)
+    monkeypatch.setattr("headrace.runtime.driver.COLLECT_EVERY", 1)
     young = drained(spark, tmp_path / "ck", script)
     assert all(store.exists(path) for path in left)
-    monkeypatch.setattr("headrace.runtime.loop.GRACE", -1.0)
+    monkeypatch.setattr("headrace.runtime.driver.GRACE", -1.0)
     run = drained(spark, tmp_path / "ck", script, flush=True)
     assert not any(store.exists(path) for path in left)
     assert tables(run) == whole(spark, tmp_path, source, Q)
-    assert young.program.fingerprint == run.program.fingerprint
+    assert young.driver.program.fingerprint == run.driver.program.fingerprint
     assert collect_garbage(store, ManifestLog(store), -1.0) == []
 
 

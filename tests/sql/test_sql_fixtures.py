@@ -17,11 +17,12 @@ from sqlglot import exp
 
 from headrace.errors import HeadraceError
 from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
+from headrace.optimizer import check_graph, optimize
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
 from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
-from headrace.windows import WindowSpec
+from headrace.windows import Cumulative, Sliding, WindowSpec
 
 PREAMBLE = """
 CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, destIP INT, srcPort INT, len INT, flags INT, name STRING)
@@ -71,10 +72,11 @@ def outcome(text: str) -> str:
         if not script:
             binder.create_query(parse_query("q", text))
         graph = binder.graph()
+        check_graph(graph)
         last = list(graph.queries)[-1]
         shown = "\n".join(summary(graph, last))
         if "geo_mean" not in text.lower():
-            lower(graph, DuckTyper(graph, {}), {})
+            lower(optimize(graph, DuckTyper(graph, {})))
         return shown
     except HeadraceError as e:
         return f"{type(e).__name__}: {e}"
@@ -120,9 +122,9 @@ def _where(where: exp.Expr | None) -> str:
 
 def _window(spec: WindowSpec) -> str:
     more = f" origin {spec.origin}" if spec.origin else ""
-    more += " align end" if spec.align == "end" else ""
-    more += f" reset {spec.reset}" if spec.reset else ""
-    return f"range {spec.range or 'all'} slide {spec.slide}{more}"
+    more += " align end" if isinstance(spec, Sliding) and spec.align == "end" else ""
+    more += f" reset {spec.reset}" if isinstance(spec, Cumulative) else ""
+    return f"range {spec.range if isinstance(spec, Sliding) else 'all'} slide {spec.slide}{more}"
 
 
 def _write(path: Path, name: str, found: str) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.state import Manifest, ResultFile, SegmentMeta, StreamState
+from headrace.progress import Frontier, Observation
+from headrace.state import Manifest, ResultFile, SegmentMeta, Span, StreamState
 
 
 def state_table(pids: list[int], panes: list[int] | None = None) -> pa.Table:
@@ -22,7 +23,7 @@ def state_table(pids: list[int], panes: list[int] | None = None) -> pa.Table:
 
 
 def segment(path: str = "segments/a.arrow", pids: tuple[int, ...] = (0, 1, 5)) -> SegmentMeta:
-    return SegmentMeta(path, "flows", 3, 1000, pids, 10, 20)
+    return SegmentMeta(path, "flows", 3, 1000, pids, Span(10, 20), 3, 7)
 
 
 def manifest(version: int, **changes: Any) -> Manifest:
@@ -31,7 +32,7 @@ def manifest(version: int, **changes: Any) -> Manifest:
         "version": version,
         "batch_id": version - 1,
         "fingerprint": "f00d",
-        "streams": {"tcp": StreamState(100 * version, 95 * version, 1000, 3, 1), "new": StreamState()},
+        "streams": {"tcp": StreamState(Observation(100 * version), Frontier(95 * version, ((('a', 1), 99 * version),)), 1000, 3, 1), "new": StreamState()},
         "route": (0, 0, 1, 1),
         "slots": 2,
         "segments": (segment(f"segments/{version}.arrow"),),

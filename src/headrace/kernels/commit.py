@@ -1,24 +1,23 @@
-"""From one manifest to the next: what a batch is told, and what its tasks' messages become.
+"""From one manifest to the next: what a batch is told, and what its tasks' reports become.
 
-Pure bookkeeping, the same for Spark and for the in-process runner of `headrace.testing`: `batch_after`
-makes the orders for the next batch from the last committed manifest, `manifest_of` turns the META messages
-of its tasks into the next manifest. Neither touches a file.
+Pure bookkeeping, the same for Spark and for the in-process runner of `headrace.testing`: `make_orders` makes the
+orders of the next batch from the last committed manifest, `make_manifest` turns the reports of its tasks into the next
+manifest. Neither touches a file.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
-from headrace.kernels.flush import flush_to
-from headrace.kernels.spec import Batch, Node, Program, Progress
+from headrace.kernels.flush import find_flush
+from headrace.program.messages import Files, Orders, SlotReport, SourceReport, StreamProgress
+from headrace.program.program import Program
 from headrace.progress import meld
 from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, initial_route, rescale
-from headrace.windows import needed_from, windows
 
 
-def first_manifest(program: Program, slots: int) -> Manifest:
+def make_first_manifest(program: Program, slots: int) -> Manifest:
     """The state before anything was committed (version 0, never written)."""
     return Manifest(
         version=0,
@@ -35,108 +34,112 @@ def first_manifest(program: Program, slots: int) -> Manifest:
     )
 
 
-def batch_after(
-    manifest: Manifest, program: Program, store: Store, slots: int, born: dict[str, int], flush: bool = False
-) -> Batch:
+def make_orders(
+    manifest: Manifest,
+    program: Program,
+    store: Store,
+    slots: int,
+    born: Mapping[str, int],
+    flush: bool = False,
+    memory: int | None = None,
+    scratch: str | None = None,
+) -> Orders:
     """The orders for the batch that follows `manifest`."""
-    route = manifest.route if manifest.slots == slots else rescale(manifest.route, slots)
     known = {n.name for n in program.nodes}
-    progress = {}
-    for spec in program.streams:
-        state = manifest.streams.get(spec.name, StreamState())
-        progress[spec.name] = Progress(state.max_seen, state.low_watermark)
-    return Batch(
+    states = {s.name: manifest.streams.get(s.name, StreamState()) for s in program.streams}
+    return Orders(
         version=manifest.version + 1,
         store=store,
-        progress=progress,
-        route=route,
+        progress={name: StreamProgress(s.seen, s.frontier) for name, s in states.items()},
+        route=manifest.route if manifest.slots == slots else rescale(manifest.route, slots),
         slots=slots,
         segments=tuple(m for m in manifest.segments if m.node in known),
         now=int(time.time() * 1_000_000),
-        flush=flush,
         born=born,
+        flush=find_flush(program, {n: s.max_seen for n, s in states.items()}) if flush else None,
+        memory=memory,
+        scratch=scratch,
     )
 
 
-def manifest_of(
-    manifest: Manifest, program: Program, batch: Batch, metas: Iterable[dict[str, Any]], batch_id: int
+def make_manifest(
+    manifest: Manifest, program: Program, orders: Orders, reports: Sequence[SlotReport], batch_id: int
 ) -> Manifest:
-    """The manifest that follows when the tasks of `batch` have sent `metas`."""
-    metas = list(metas)
-    streams = dict(manifest.streams.items())
-    for spec in program.streams:
-        before = streams.get(spec.name, StreamState())
-        told = {tuple(m["progress"][spec.name]) for m in metas if m["level"] == 0}
-        assert len(told) <= 1, f"slots disagree on the progress of {spec.name}: {told}"
-        max_seen, low_watermark = next(iter(told)) if told else (before.max_seen, before.low_watermark)
-        notes = [
-            n["streams"][spec.name]
-            for m in metas
-            for n in m["notes"]
-            if "rows" in n["streams"].get(spec.name, ())
-        ]
-        streams[spec.name] = StreamState(
-            max_seen,
-            low_watermark,
-            before.rows + sum(n["rows"] for n in notes),
-            before.late + sum(n["late"] for n in notes),
-            before.rejected + sum(n["rejected"] for n in notes),
-        )
-    results: dict[str, list[ResultFile]] = {}
-    late: dict[str, list[ResultFile]] = {}
-    for meta in metas:
-        raw = [r for n in meta["notes"] for r in n.get("results", ())]
-        for r in [*meta["results"], *raw]:
-            results.setdefault(r["query"], []).append(ResultFile(r["path"], r["rows"], r["bytes"]))
-        for note in meta["notes"]:
-            for stream, seen in note["streams"].items():
-                for f in seen.get("files", ()):
-                    late.setdefault(stream, []).append(ResultFile(f["path"], f["rows"], f["bytes"]))
-    dropped = {path for m in metas for path in m["dropped"]}
-    segments = [m for m in batch.segments if m.path not in dropped]
-    segments += [SegmentMeta.from_json(s) for m in metas for s in m["segments"]]
-    needed = {n.name: _needed(n, streams) for n in program.nodes}
+    """The manifest that follows when the tasks of a batch have sent `reports`."""
+    sources = [source for report in reports for source in report.sources]
+    results: dict[str, Files] = {}
+    late: dict[str, Files] = {}
+    for report in reports:
+        _add_files(results, report.results)
+    for source in sources:
+        _add_files(results, source.results)
+        _add_files(late, {stream: count.files for stream, count in source.counts.items() if count.files})
     return Manifest(
-        version=batch.version,
+        version=orders.version,
         batch_id=batch_id,
         fingerprint=program.fingerprint,
-        streams=streams,
-        route=batch.route,
-        slots=batch.slots,
-        segments=tuple(m for m in segments if m.max_pane >= needed[m.node]),
-        results={q: tuple(files) for q, files in results.items()},
-        late={s: tuple(files) for s, files in late.items()},
+        streams=_advance_streams(manifest, program, reports, sources),
+        route=orders.route,
+        slots=orders.slots,
+        segments=_live_segments(orders.segments, reports),
+        results=results,
+        late=late,
         report={},
         created_at=time.time(),
-        flush=batch.flush,
+        flush=orders.flush is not None,
     )
 
 
-def _needed(node: Node, streams: dict[str, StreamState]) -> int:
-    bound = meld([streams[s].low_watermark for s in node.streams])
-    if bound is None or not node.specs:
-        return -(1 << 62)
-    return min(needed_from(s, bound) for s in node.specs)
+def _advance_streams(
+    manifest: Manifest, program: Program, reports: Sequence[SlotReport], sources: Sequence[SourceReport]
+) -> dict[str, StreamState]:
+    streams = dict(manifest.streams)
+    for stream in program.streams:
+        before = streams.get(stream.name, StreamState())
+        answers = {report.progress[stream.name] for report in reports}
+        assert len(answers) <= 1, f"slots disagree on the progress of {stream.name}: {answers}"
+        now = next(iter(answers), StreamProgress(before.seen, before.frontier))
+        counts = [source.counts[stream.name] for source in sources if stream.name in source.counts]
+        streams[stream.name] = StreamState(
+            now.seen,
+            now.frontier,
+            before.rows + sum(c.rows for c in counts),
+            before.late + sum(c.late for c in counts),
+            before.rejected + sum(c.rejected for c in counts),
+        )
+    return streams
 
 
-def open_windows(program: Program, manifest: Manifest) -> int:
-    """How many windows hold rows and are not closed, by the panes of the live segments."""
+def _live_segments(segments: Iterable[SegmentMeta], reports: Iterable[SlotReport]) -> tuple[SegmentMeta, ...]:
+    """The segments of before, without the mini-partitions that slots released, and those they wrote."""
+    live: dict[str, SegmentMeta | None] = {m.path: m for m in segments}
+    for report in reports:
+        for release in report.released:
+            meta = live[release.path]
+            assert meta is not None, f"{release.path} was released twice"
+            live[release.path] = meta.release(release.pids, release.rows)
+        live |= {m.path: m for m in report.segments}
+    return tuple(m for m in live.values() if m is not None)
+
+
+def _add_files(files: dict[str, Files], more: Mapping[str, tuple[ResultFile, ...]]) -> None:
+    for name, added in more.items():
+        files[name] = (*files.get(name, ()), *added)
+
+
+def count_open_windows(program: Program, manifest: Manifest) -> int:
+    """How many windows hold rows and are not closed, by the spans of the live segments."""
     total = 0
-    for node in program.nodes:
-        mine = [m for m in manifest.segments if m.node == node.name]
-        bound = meld([manifest.streams[s].low_watermark for s in node.streams])
-        if not mine or not node.specs:
-            continue
-        low, high = min(m.min_pane for m in mine), max(m.max_pane for m in mine)
-        for spec in node.specs:
-            if spec.range is None and spec.reset is None:
-                total += 1
-                continue
-            start = low if bound is None else max(low, needed_from(spec, bound))
-            total += len(windows(spec, start, high + 1)) if start <= high else 0
+    for node in program.pane_nodes():
+        spans = [m.span for m in manifest.segments if m.node == node.name]
+        if spans:
+            bound = meld(manifest.streams[s].frontier for s in node.streams).bound
+            low, high = min(s.low for s in spans), max(s.high for s in spans)
+            total += sum(w.count_open(low, high, bound) for w in node.windows)
     return total
 
 
-def flush_bound(program: Program, streams: dict[str, StreamState]) -> int | None:
+def find_flush_bound(program: Program, manifest: Manifest) -> int | None:
     """The furthest low-watermark of a flush; None if nothing came that could be flushed."""
-    return max(flush_to(program, {n: s.max_seen for n, s in streams.items()}).bounds.values(), default=None)
+    flush = find_flush(program, {n: s.max_seen for n, s in manifest.streams.items()})
+    return max(flush.bounds.values(), default=None)

@@ -7,14 +7,14 @@ one, it is in the late table too.
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from headrace.kernels.spec import Batch, StreamSpec
+from headrace.program.messages import Orders
+from headrace.program.program import SourceStream
 from headrace.progress import meld
 from headrace.windows import WindowSpec
 
@@ -23,79 +23,55 @@ LARGEST = 1 << 62  # ticks; beyond, the arithmetic of windows would leave 64 bit
 
 @dataclass(frozen=True)
 class Judge:
-    """The rule for one stream in one batch, as SQL over `_t`."""
+    """The rule for one stream in one batch."""
 
-    odd: str  # whether a row must be looked at: true for every row that has a reason
-    reason: str  # why it is kept in the late table; NULL if it need not be
-    usable: str  # whether it is part of the stream
+    lowest: int  # rows from here on have missed nothing
+    limit: int  # the largest plausible value
+    missable: tuple[tuple[WindowSpec, int], ...]  # windows, and the low-watermark by which they close
 
+    @property
+    def suspect_sql(self) -> str:
+        """Whether a row must be looked at, over `_t`: true for every row that has a reason."""
+        return f"_t IS NULL OR _t > {self.limit} OR _t < {self.lowest}"
 
-@dataclass
-class Seen:
-    """What a task saw of a stream; goes into the manifest."""
+    @property
+    def usable_sql(self) -> str:
+        """Whether a row is part of the stream, over `_t`."""
+        return f"_t <= {self.limit} AND _t >= {-LARGEST}"
 
-    rows: int = 0
-    max_seen: int | None = None
-    late: int = 0
-    rejected: int = 0
-    files: list[dict[str, object]] = field(default_factory=list)
+    def find_reasons(self, ticks: pa.ChunkedArray) -> pa.Array:
+        """Why each row is kept in the late table; null if it need not be."""
+        missing = ticks.is_null().to_numpy()
+        values = ticks.fill_null(0).to_numpy().astype(np.int64)
+        implausible = ~missing & ((values > self.limit) | (values < -LARGEST))
+        late = np.zeros(len(values), bool)
+        within = np.clip(values, -LARGEST, LARGEST)
+        for window, low_watermark in self.missable:
+            late |= window.missed(within, low_watermark)
+        words = np.where(missing, "null", np.where(implausible, "implausible", "late"))
+        return pa.array(words, pa.string(), mask=~(missing | implausible | late))
 
 
 class Screened(NamedTuple):
     """A chunk of rows after the judge: the largest tick of the usable ones, and the rows to keep as late."""
 
     largest: int | None
-    kept: pa.Table | None  # in the late table's schema
+    late: pa.Table | None  # in the late table's schema
 
 
-def judge(batch: Batch, spec: StreamSpec) -> Judge:
-    limit = _limit(batch, spec)
-    low = batch.progress[spec.name].low_watermark
-    odd = f"_t IS NULL OR _t > {limit} OR _t < {-LARGEST if low is None else max(low, -LARGEST)}"
-    late = " OR ".join(_missed_sql(window, bound) for window, bound in _open(batch, spec)) or "false"
-    reason = "CASE WHEN _t IS NULL THEN 'null'"
-    reason += f" WHEN _t > {limit} OR _t < {-LARGEST} THEN 'implausible'"
-    reason += f" WHEN {late} THEN 'late' END"
-    return Judge(odd, reason, f"_t <= {limit} AND _t >= {-LARGEST}")
+def make_judge(orders: Orders, stream: SourceStream) -> Judge:
+    missable = []
+    for window, streams in stream.missable:
+        closed = meld(orders.progress[s].frontier for s in streams).bound
+        if closed is not None:
+            missable.append((window, closed))
+    low = orders.progress[stream.name].frontier.bound
+    return Judge(-LARGEST if low is None else max(low, -LARGEST), find_limit(orders, stream), tuple(missable))
 
 
-def _limit(batch: Batch, spec: StreamSpec) -> int:
+def find_limit(orders: Orders, stream: SourceStream) -> int:
     """The largest plausible value: the clock for times, the largest seen for integers, plus the horizon."""
-    base = batch.now if spec.unit == "us" else batch.progress[spec.name].max_seen
-    if spec.horizon is None or base is None:
+    base = orders.now if stream.unit == "us" else orders.progress[stream.name].seen.largest
+    if stream.horizon is None or base is None:
         return LARGEST
-    return min(base + spec.horizon, LARGEST)
-
-
-def _open(batch: Batch, spec: StreamSpec) -> list[tuple[WindowSpec, int]]:
-    found = []
-    for window, streams in spec.missed:
-        low_watermark = meld([batch.progress[s].low_watermark for s in streams])
-        if low_watermark is not None:
-            found.append((window, low_watermark))
-    return found
-
-
-def _missed_sql(window: WindowSpec, low_watermark: int) -> str:
-    """Whether the first window to end after `_t` holds it and is closed already."""
-    first = window.origin + (window.range or 0) if window.align == "start" else window.origin
-    slide = window.slide
-    end = f"(_t + {slide} - (((_t - {first}) % {slide}) + {slide}) % {slide})"
-    holds = f"_t >= {window.origin}" if window.range is None else f"{end} - {window.range} <= _t"
-    if window.reset is not None:
-        holds = "true"
-    return f"({end} <= {low_watermark} AND {holds})"
-
-
-def repetitive(schema: pa.Schema) -> list[str]:
-    """Columns worth a dictionary in Parquet: not numbers, for which looking for repetitions takes half the time."""
-    return [f.name for f in schema if not pa.types.is_primitive(f.type) or pa.types.is_temporal(f.type)]
-
-
-def write_parquet(batch: Batch, folder: str, table: pa.Table, schema: bytes) -> dict[str, object]:
-    """A table as a file nobody else writes, whatever attempt of whatever task this is."""
-    target = pa.ipc.read_schema(pa.py_buffer(schema))
-    path = f"{folder}/{batch.version:012d}-{uuid.uuid4().hex}.parquet"
-    with batch.store.open_output(path) as out:
-        pq.write_table(table.cast(target), out, use_dictionary=repetitive(target))
-    return {"path": path, "rows": table.num_rows, "bytes": batch.store.size(path)}
+    return min(base + stream.horizon, LARGEST)

@@ -24,8 +24,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.errors import SourceError
-from headrace.kernels.duck import arrow
+from headrace.kernels.connection import fetch_arrow
 from headrace.kernels.judge import Judge, Screened
+from headrace.program.messages import Split
 
 CHUNK_ROWS = 1_000_000
 _OPENING = 100_000  # what opening a file costs, in bytes read
@@ -45,16 +46,7 @@ class Scan:
     folder: str = ""  # folders below it may be named column=value
 
 
-class Split(NamedTuple):
-    """The row groups of a file that begin in [start, end)."""
-
-    scan: int  # index of the stream's scan
-    path: str
-    start: int
-    end: int
-
-
-def splits(files: Iterable[tuple[int, str, int]], tasks: int) -> tuple[tuple[Split, ...], ...]:
+def split_files(files: Iterable[tuple[int, str, int]], tasks: int) -> tuple[tuple[Split, ...], ...]:
     """The files (scan, path, bytes) of a batch cut into even shares, one for each of `tasks`."""
     files = list(files)
     share = -(-sum(size for _, _, size in files) // max(tasks, 1)) or 1
@@ -101,26 +93,28 @@ class FileChunk:
         rows = self._read(self.parts, self.scan.columns)
         con.register("raw", rows)
         ticks = f"SELECT {self.scan.tick} AS _t FROM raw"
-        found = f"count(*) FILTER (WHERE {rule.odd}), max(_t) FILTER (WHERE {rule.usable})"
-        odd, largest = con.execute(f"SELECT {found} FROM ({ticks})").fetchall()[0]
-        kept = None
-        if odd:
-            kept, rows = self._judged(con, rule, rows, late)
+        found = f"count(*) FILTER (WHERE {rule.suspect_sql}), max(_t) FILTER (WHERE {rule.usable_sql})"
+        suspects, largest = con.execute(f"SELECT {found} FROM ({ticks})").fetchall()[0]
+        late_rows = None
+        if suspects:
+            late_rows, rows = self._judge_rows(con, rule, rows, late)
             con.register("raw", rows)
         con.execute(f"CREATE OR REPLACE TEMP VIEW src AS SELECT {self.scan.select} FROM raw")
-        return Screened(largest, kept)
+        return Screened(largest, late_rows)
 
     def leave(self, con: duckdb.DuckDBPyConnection) -> None:
         con.execute("DROP VIEW src")
         con.unregister("raw")
 
-    def _judged(
+    def _judge_rows(
         self, con: duckdb.DuckDBPyConnection, rule: Judge, rows: pa.Table, late: pa.Schema
     ) -> tuple[pa.Table | None, pa.Table]:
         """The rows to keep as late, in the late table's schema; and those that are part of the stream."""
         con.register("raw", rows.append_column("_row", pa.array(np.arange(rows.num_rows))))
-        judged = f"SELECT _row, {rule.reason} AS _reason FROM (SELECT _row, {self.scan.tick} AS _t FROM raw)"
-        found = arrow(con, f"SELECT * FROM ({judged}) WHERE _reason IS NOT NULL ORDER BY _row")
+        ticks = f"SELECT _row, {self.scan.tick} AS _t FROM raw"
+        suspects = fetch_arrow(con, f"SELECT * FROM ({ticks}) WHERE {rule.suspect_sql} ORDER BY _row")
+        reasons = rule.find_reasons(suspects.column("_t"))
+        found = suspects.append_column("_reason", reasons).filter(reasons.is_valid())
         if not found.num_rows:
             return None, rows
         rejected = found.filter(pc.not_equal(found.column("_reason"), "late")).column("_row").to_numpy()
@@ -153,10 +147,10 @@ def file_chunks(scans: tuple[Scan, ...], mine: Iterable[Split]) -> Iterator[File
 def _parts(split: Split) -> Iterator[_Part]:
     """The split's row groups, up to CHUNK_ROWS rows at a time."""
     try:
-        with _opened(split.path) as file:
+        with _open_parquet(split.path) as file:
             metadata, schema = file.metadata, file.schema_arrow
     except (pa.ArrowException, OSError) as e:
-        raise _unreadable(split.path, e) from e
+        raise _explain_unreadable(split.path, e) from e
     groups: list[int] = []
     rows = 0
     for index in range(metadata.num_row_groups):
@@ -174,7 +168,7 @@ def _parts(split: Split) -> Iterator[_Part]:
         yield _Part(split.path, metadata, schema, groups, rows)
 
 
-def _opened(path: str, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
+def _open_parquet(path: str, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
     return pq.ParquetFile(path, metadata=metadata, coerce_int96_timestamp_unit="us")
 
 
@@ -184,14 +178,14 @@ def _rows_of(part: _Part, wanted: pa.Schema, named: dict[str, str | None]) -> pa
     places = [None if n.lower() in named else _place(part.path, there.names, n) for n in wanted.names]
     for field, at in zip(wanted, places, strict=True):
         if at is not None and not fits(there.field(at).type, field.type):
-            raise _refused(
+            raise _refuse_file(
                 part.path, f"column [{field.name}] is {there.field(at).type}, but declared as {field.type}"
             )
-        if at is not None and pa.types.is_temporal(field.type) and _rebased(part.metadata.metadata or {}):
-            raise _refused(part.path, "an old Spark wrote it, with the calendar of before 1582")
+        if at is not None and pa.types.is_temporal(field.type) and _is_rebased(part.metadata.metadata or {}):
+            raise _refuse_file(part.path, "an old Spark wrote it, with the calendar of before 1582")
     names = [there.names[i] for i in places if i is not None]
     try:
-        with _opened(part.path, part.metadata) as file:
+        with _open_parquet(part.path, part.metadata) as file:
             table = file.read_row_groups(part.groups, columns=names, use_threads=False)
         columns = []
         for field, at in zip(wanted, places, strict=True):
@@ -202,11 +196,11 @@ def _rows_of(part: _Part, wanted: pa.Schema, named: dict[str, str | None]) -> pa
                 column = table.column(there.names[at])
                 columns.append(column if column.type == field.type else column.cast(field.type, safe=False))
     except (pa.ArrowException, OSError) as e:
-        raise _unreadable(part.path, e) from e
+        raise _explain_unreadable(part.path, e) from e
     return pa.table(columns, schema=wanted)
 
 
-def _rebased(notes: dict[bytes, bytes]) -> bool:
+def _is_rebased(notes: dict[bytes, bytes]) -> bool:
     """Whether Spark would move old dates and times of this file."""
     version = notes.get(b"org.apache.spark.version", b"9")
     return (
@@ -227,7 +221,7 @@ def _value(path: str, field: pa.Field, text: str | None) -> pa.Scalar:
             return pa.scalar(date.fromisoformat(text), field.type)
     except (ValueError, OverflowError, pa.ArrowInvalid):
         pass
-    raise _refused(path, f"its folder says {field.name}={text}, which is not read as {field.type}")
+    raise _refuse_file(path, f"its folder says {field.name}={text}, which is not read as {field.type}")
 
 
 def _partition(folder: str, path: str) -> dict[str, str | None]:
@@ -235,10 +229,10 @@ def _partition(folder: str, path: str) -> dict[str, str | None]:
     if not folder or not path.startswith(folder.rstrip("/") + "/"):
         return {}
     parts = [p.partition("=") for p in path[len(folder.rstrip("/")) + 1 :].split("/")[:-1] if "=" in p]
-    return {_unescaped(n).lower(): None if v == _NO_VALUE else _unescaped(v) for n, _, v in parts}
+    return {_unescape(n).lower(): None if v == _NO_VALUE else _unescape(v) for n, _, v in parts}
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return unquote(text, encoding="latin-1")  # Spark takes each %xx for a character
 
 
@@ -246,7 +240,7 @@ def _place(path: str, there: list[str], name: str) -> int | None:
     """Where a file has the column: by name, in whatever case."""
     found = [i for i, n in enumerate(there) if n.lower() == name.lower()]
     if len(found) > 1:
-        raise _refused(path, f"it has the column {name} {len(found)} times, in different cases")
+        raise _refuse_file(path, f"it has the column {name} {len(found)} times, in different cases")
     return found[0] if found else None
 
 
@@ -274,7 +268,7 @@ def fits(there: pa.DataType, declared: pa.DataType) -> bool:
     )
 
 
-def _refused(path: str, reason: str) -> SourceError:
+def _refuse_file(path: str, reason: str) -> SourceError:
     """What Spark might read and we do not; and how to let it."""
     return SourceError(
         f"a source cannot be read: {path}: {reason}\nNothing of this batch was committed. Declare the stream as its "
@@ -282,7 +276,7 @@ def _refused(path: str, reason: str) -> SourceError:
     )
 
 
-def _unreadable(path: str, error: Exception) -> SourceError:
+def _explain_unreadable(path: str, error: Exception) -> SourceError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return SourceError(
         f"a source cannot be read: {path}: {reason}\nNothing of this batch was committed. Mend or remove the file and "

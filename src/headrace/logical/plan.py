@@ -17,7 +17,7 @@ outputs and HAVING are over `k0…` (group-by values), `a0…` (aggregate values
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -93,6 +93,7 @@ class Aggregate:
     calls: tuple[Call, ...]
     outputs: tuple[Output, ...]
     having: exp.Expr | None = None
+    on: str | None = None  # the column its window names, if it names one
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -139,9 +140,6 @@ class Graph:
     relations: dict[str, Relation]
     queries: dict[str, str]  # name -> text
 
-    def windowed(self) -> Iterator[Windowed]:
-        return (r for r in self.relations.values() if not isinstance(r, Raw))
-
     def streams_of(self, name: str) -> tuple[str, ...]:
         """The streams a relation depends on, sorted; its progress is the minimum of theirs."""
         relation = self.relations[name]
@@ -151,12 +149,22 @@ class Graph:
             found = {s for parent in inputs_of(relation) for s in self.streams_of(parent)}
         return tuple(sorted(found))
 
-    def live(self) -> set[str]:
-        """Relations a user's query is or reads, directly or not."""
-        todo, seen = list(self.queries), set()
+    def reachable(self, names: Iterable[str]) -> set[str]:
+        """The relations `names` and all they read, directly or not."""
+        todo, seen = list(names), set()
         while todo:
             name = todo.pop()
             if name not in seen:
                 seen.add(name)
                 todo.extend(inputs_of(self.relations[name]))
         return seen
+
+    def window_type(self, name: str) -> str:
+        """Spark's type of `window_start` and `window_end` of a relation: that of the time it makes progress on."""
+        types = set()
+        for stream in map(self.streams.__getitem__, self.streams_of(name)):
+            declared = dict(stream.columns)[stream.on].strip().lower()
+            types.add("bigint" if stream.unit == "int" else declared)
+        if types == {"bigint"}:
+            return "bigint"
+        return "timestamp_ntz" if types == {"timestamp_ntz"} else "timestamp"

@@ -1,1 +1,56 @@
-"""Rules that rewrite or group a query graph, one to a file."""
+"""From the query graph to a plan, by rules, one to a file.
+
+The order, and why: pruning first, since nothing is decided for what nobody reads; types before sharing and placing,
+which compare expressions as cast; progress before the last check, which asks for it; tables before placement, which
+partitions them; state bounds and source columns when the tables are known; who reads a source when its expressions
+are. The last rule only reads and refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.logical.plan import Graph
+from headrace.optimizer.bound_state import bound_state
+from headrace.optimizer.check_plan import check_plan
+from headrace.optimizer.choose_reader import choose_reader
+from headrace.optimizer.collect_columns import collect_columns
+from headrace.optimizer.pass_progress import pass_progress
+from headrace.optimizer.place_relations import place_relations
+from headrace.optimizer.plan import Plan, Settings, Typer
+from headrace.optimizer.prune_relations import prune_relations
+from headrace.optimizer.share_panes import share_panes
+from headrace.optimizer.type_columns import type_columns
+
+RULES: tuple[Callable[..., Plan], ...] = (
+    prune_relations,
+    type_columns,
+    pass_progress,
+    share_panes,
+    place_relations,
+    bound_state,
+    collect_columns,
+    choose_reader,
+    check_plan,
+)
+_ASK_TYPES = (type_columns, collect_columns, choose_reader)
+
+__all__ = ["RULES", "Plan", "Settings", "check_graph", "optimize"]
+
+
+def optimize(graph: Graph, typer: Typer, settings: Settings | None = None) -> Plan:
+    """The plan of a query set."""
+    check_graph(graph)  # says it before anybody asks for types of what cannot be
+    plan = Plan(graph, settings or Settings())
+    for rule in RULES:
+        plan = rule(plan, typer) if rule in _ASK_TYPES else rule(plan)
+    return plan
+
+
+def check_graph(graph: Graph) -> Plan:
+    """Refuse a set that can never emit or never purge, before any type is known: when it is registered."""
+    plan = Plan(graph)
+    for rule in RULES:
+        if rule not in _ASK_TYPES:
+            plan = rule(plan)
+    return plan

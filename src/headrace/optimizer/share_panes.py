@@ -1,55 +1,90 @@
 """Which aggregations share one table of panes (document 003 §6.2, across queries).
 
-Aggregations over streams that agree on source, filter and keys can live on the same panes: the gcd of their
+Aggregations over rows that agree on source, filter and keys can live on the same panes: the gcd of their
 windows. They share only if that is no finer than the finest of them needs by itself, or sharing would cost
-more than it saves (panes of 1 s for windows of 60 s and 7 s). Landmark windows, whose old panes melt into
-one, share with their like. A later *generation* never joins an earlier one's table: its state exists
-already.
+more than it saves (panes of 1 s for windows of 60 s and 7 s). Windows whose old panes melt into one (landmarks)
+share with their like only. A later *generation* never joins an earlier one's table: its state exists already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from headrace.logical.plan import Aggregate
-from headrace.windows import WindowSpec, shared_pane
+from headrace.logical.plan import Aggregate, Raw
+from headrace.optimizer.describe import describe_input
+from headrace.optimizer.plan import PaneTable, Plan
+from headrace.optimizer.trace_columns import spell, trace_to_stream
+from headrace.windows import WindowSpec, share_grid
 
 
 @dataclass
-class PaneGroup:
-    """Aggregations that share their panes; `signature` is what they agree on."""
-
-    signature: Hashable
+class _Group:
+    agreed: Hashable
     generation: int
     members: list[Aggregate] = field(default_factory=list)
 
     @property
-    def specs(self) -> list[WindowSpec]:
+    def windows(self) -> list[WindowSpec]:
         return [m.window for m in self.members if m.window is not None]
 
     def accepts(self, window: WindowSpec) -> bool:
-        together = [*self.specs, window]
-        if any(s.range is None for s in together):
-            return window in self.specs
-        width, _ = shared_pane(together)
-        return width >= min(s.pane for s in together)
+        together = [*self.windows, window]
+        if any(w.settles for w in together):
+            return window in self.windows
+        return share_grid(together).width >= min(w.pane for w in together)
 
 
-def share_panes(
-    aggregations: Iterable[Aggregate],
-    signature: Callable[[Aggregate], Hashable],
-    generation: Callable[[Aggregate], int],
-) -> list[PaneGroup]:
-    """Aggregations over streams, in order, put into groups."""
-    groups: list[PaneGroup] = []
-    for aggregation in aggregations:
-        assert aggregation.window is not None
-        key, born = signature(aggregation), generation(aggregation)
+def share_panes(plan: Plan) -> Plan:
+    groups: list[_Group] = []
+    for name in plan.relations:
+        relation = plan.graph.relations[name]
+        if not isinstance(relation, Aggregate) or relation.window is None:
+            continue
+        if not isinstance(plan.graph.relations[relation.input], Raw):
+            continue
+        agreed, generation = _agreement(plan, relation), plan.settings.generation(name)
         for group in groups:
-            if (group.signature, group.generation) == (key, born) and group.accepts(aggregation.window):
-                group.members.append(aggregation)
+            if (group.agreed, group.generation) == (agreed, generation) and group.accepts(relation.window):
+                group.members.append(relation)
                 break
         else:
-            groups.append(PaneGroup(key, born, [aggregation]))
-    return groups
+            groups.append(_Group(agreed, generation, [relation]))
+    tables = dict(plan.tables)
+    table_of = dict(plan.table_of)
+    for group in groups:
+        table = _make_table(plan, group, f"t{len(tables)}")
+        tables[table.id] = table
+        table_of |= dict.fromkeys(table.members, table.id)
+    return plan.with_(tables=tables, table_of=table_of)
+
+
+def _agreement(plan: Plan, relation: Aggregate) -> Hashable:
+    """What aggregations must agree on: stream, filter and keys of every branch, down to the stream's columns."""
+    source = plan.graph.relations[relation.input]
+    assert isinstance(source, Raw)
+    types = plan.types.get(source.name, {})
+    return tuple(
+        (
+            b.stream,
+            spell(b.where) if b.where is not None else None,
+            *(spell(trace_to_stream(source, b, key, types)) for key in relation.keys),
+        )
+        for b in source.branches
+    )
+
+
+def _make_table(plan: Plan, group: _Group, id_: str) -> PaneTable:
+    first = group.members[0]
+    keys = ", ".join(k.sql(dialect="spark") for k in first.keys) or "all"
+    used = [m.window for m in group.members if m.name in plan.used and m.window is not None]
+    return PaneTable(
+        id=id_,
+        label=f"{describe_input(plan.graph, first.input)} by {keys}",
+        members=tuple(m.name for m in group.members),
+        level=0,
+        partition=tuple(range(len(first.keys))),
+        grid=share_grid(group.windows),
+        windows=tuple(dict.fromkeys(used)),
+        generation=group.generation,
+    )

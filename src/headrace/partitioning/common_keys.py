@@ -20,14 +20,14 @@ def common_keys(graph: Graph, members: Sequence[Aggregate], readers: Collection[
     """Key numbers to partition `members` (which share their keys) by; only `readers` are asked."""
     chosen = list(range(len(members[0].keys)))
     for member in members:
-        for grouped in _groupings(graph, member.name, dict(key_outputs(member)), readers):
+        for grouped in _groupings(graph, member.name, dict(find_key_outputs(member)), readers):
             common = [k for k in chosen if k in grouped]
             if common:
                 chosen = common
     return tuple(chosen)
 
 
-def key_outputs(relation: Aggregate) -> list[tuple[str, int]]:
+def find_key_outputs(relation: Aggregate) -> list[tuple[str, int]]:
     """(output, key number) for outputs that are a key as it is."""
     return [
         (n, int(e.name[1:]))
@@ -59,6 +59,6 @@ def _groupings(
                 if isinstance(k, exp.Column) and k.name in carried
             }
             found.append(set(keys.values()))
-            inner = {n: keys[i] for n, i in key_outputs(relation) if i in keys}
+            inner = {n: keys[i] for n, i in find_key_outputs(relation) if i in keys}
             found += _groupings(graph, other, inner, readers)
     return found

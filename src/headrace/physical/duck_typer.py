@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 import pyarrow as pa
-from sqlglot import parse_one
+from sqlglot import exp
 
 from headrace.errors import PlanError, SqlError
 from headrace.logical.plan import Aggregate, Derive, Graph, Merge, Raw
@@ -39,23 +39,23 @@ class DuckTyper:
             return {c: spark_name(duck_type(t)) for c, t in self.graph.streams[name].columns}
         if isinstance(relation, Raw):
             arms = [
-                self._types(b.stream, [e.sql(dialect="spark") for _, e in b.columns])
+                self.types(b.stream, [e for _, e in b.columns])
                 for b in relation.branches
             ]
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         if isinstance(relation, Merge):
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
-        time = "timestamp" if relation.unit == "us" else "bigint"
+        time = self.graph.window_type(name)
         scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
         if isinstance(relation, Derive):
             scope = {**self.column_types(relation.input), **scope}
         else:
             assert isinstance(relation, Aggregate)
             for i, key in enumerate(relation.keys):
-                scope[f"k{i}"] = self.types(relation.input, [key.sql(dialect="spark")])[0]
+                scope[f"k{i}"] = self.types(relation.input, [key])[0]
             for i, call in enumerate(relation.calls):
-                arguments = self.types(relation.input, [a.sql(dialect="spark") for a in call.arguments])
+                arguments = self.types(relation.input, list(call.arguments))
                 scope[f"a{i}"] = result_type(call, arguments, self.user)
         try:
             return {n: translate(e, scope).type for n, e in relation.outputs}
@@ -77,19 +77,11 @@ class DuckTyper:
                 out[i] = found
         return out
 
-    def types(self, relation: str, expressions: Sequence[str]) -> list[str]:
-        return self._in(self.column_types(relation), expressions)
-
-    def _types(self, stream: str, expressions: Sequence[str]) -> list[str]:
-        return self._in(self.column_types(stream), expressions)
-
-    def _in(self, scope: Mapping[str, str], expressions: Sequence[str]) -> list[str]:
-        if not expressions:
-            return []
+    def types(self, relation: str, expressions: list[exp.Expr]) -> list[str]:
+        scope = self.column_types(relation)
         return [self._type(scope, e) for e in expressions]
 
-    def _type(self, scope: Mapping[str, str], expression: str) -> str:
-        node = parse_one(expression, dialect="spark")
+    def _type(self, scope: Mapping[str, str], node: exp.Expr) -> str:
         try:
             return translate(node, scope).type
         except PlanError:  # a function that only Spark runs; DuckDB may know its type
@@ -105,7 +97,7 @@ class DuckTyper:
         row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in types.items())
         schema = self.con.sql(f"SELECT {row}").to_arrow_table().schema
         utc = [
-            pa.field(f.name, pa.timestamp("us", "UTC") if pa.types.is_timestamp(f.type) else f.type)
+            pa.field(f.name, pa.timestamp("us", "UTC") if getattr(f.type, "tz", None) else f.type)
             for f in schema
         ]
         return bytes(pa.schema(utc).serialize().to_pybytes())

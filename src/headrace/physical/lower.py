@@ -1,474 +1,327 @@
-"""The query graph to a `Program`: what the source stage and the slots compute, in SQL.
+"""A `Plan` to a `Program`: what the source stage and the slots compute, in SQL. Nothing is decided here.
 
-* Aggregations over streams that agree on source, filter and keys share one *node* of pane state; its panes
-  are the gcd of their windows (document 003 §6.2), its partials the union of theirs. A landmark shares only
-  with its like, and a window joins a node only if the shared pane is no finer than the finest of them needs
-  by itself.
-* A node is partitioned by those of its keys that the aggregations downstream also group by, so that they
-  run in the same slot; where there are none, their partial rows are sent on to the next level, one more
-  exchange.
-* What is windowed but stateless (filters, projections, HAVING, the same window again) becomes SQL in the
-  slot.
-
-Queries registered later never change a node that already holds state (`generations`), and a query that was
-dropped keeps its share of a node that others use (`retired`), so a query set can change on a live
-checkpoint.
+Each table becomes a node; its name is a hash of what it stores, so that state is found by meaning: where it comes
+from, down to the text of each partial, its windows' grid, its generation, and the windows that decide how old panes
+settle. Aggregations over it are SQL over the relations that close its windows; what is windowed but stateless
+(filters, projections, HAVING, the same window again) melts into SQL in the slot.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from headrace.errors import PlanError
-from headrace.kernels.spec import (
-    Close,
+from headrace.kernels.sql_pieces import hash_pid_sql, pane_sql
+from headrace.logical.plan import Aggregate, Call, Derive, Merge, Raw
+from headrace.optimizer.plan import PaneTable, Part, Plan, Table
+from headrace.physical.aggregates import Decomposed, decompose
+from headrace.physical.duck_cast import duck_type
+from headrace.physical.partials import Partials, fill_finals, fill_template
+from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
+from headrace.program.program import (
+    Advance,
+    ClosedWindows,
     Compute,
     Emit,
-    Feed,
-    Gather,
+    GatherNode,
+    Level,
     Node,
+    PaneNode,
     Program,
-    RawQuery,
+    RowsQuery,
     Send,
+    SourceFeed,
+    SourceStream,
     Step,
-    StreamSpec,
 )
-from headrace.kernels.sql import pane_sql
-from headrace.logical.plan import Aggregate, Branch, Call, Derive, Graph, Merge, Raw
-from headrace.logical.user_aggregate import UserAggregate
-from headrace.optimizer.share_panes import PaneGroup, share_panes
-from headrace.partitioning.common_keys import common_keys, key_outputs
-from headrace.physical.aggregates import Decomposed, decompose
-from headrace.physical.duck import spark_sql
-from headrace.physical.duck_cast import duck_type
-from headrace.physical.frame import Frame, Typer
-from headrace.physical.partials import Partials, with_arguments
-from headrace.physical.result_sql import ResultSql, window_times, window_types
-from headrace.progress import Slack
-from headrace.windows import WindowSpec, shared_pane
 
-PIDS = 128
+
+def lower(plan: Plan) -> Program:
+    """The program for a plan."""
+    return _Lowering(plan).run()
 
 
 @dataclass(frozen=True)
-class _Part:
-    """A relation as it exists in the slots of one level; `partition` are the columns that decide the slot."""
+class _View:
+    """A part of a relation, as a relation of the slot."""
 
-    view: str
-    level: int
-    partition: tuple[str, ...] | None
-
-
-def lower(
-    graph: Graph,
-    typer: Typer,
-    user: Mapping[str, UserAggregate] | None = None,
-    generations: Mapping[str, int] | None = None,
-    retired: frozenset[str] = frozenset(),
-    pids: int = PIDS,
-    time_zone: str = "UTC",
-) -> tuple[Program, Frame]:
-    """The program for a graph, and the frame its source stage reads."""
-    return _Lowering(
-        graph, typer, {n.lower(): a for n, a in (user or {}).items()}, dict(generations or {}), retired, pids
-    ).run(time_zone)
+    name: str
+    part: Part
 
 
+@dataclass
 class _Lowering:
-    def __init__(
-        self,
-        graph: Graph,
-        typer: Typer,
-        user: dict[str, UserAggregate],
-        generations: dict[str, int],
-        retired: frozenset[str],
-        pids: int,
-    ) -> None:
-        self.graph, self.typer, self.user, self.pids = graph, typer, user, pids
-        self.generations, self.retired = generations, retired
-        self.frame = Frame({name: [] for name in graph.streams})
-        self.nodes: dict[str, Node] = {}
-        self.parts: dict[str, list[_Part]] = {}
-        self.levels: dict[int, list[Step]] = {}
-        self.live = [n for n in graph.relations if n in graph.live()]
-        self.views: dict[str, str] = {}
-        self.sql = ResultSql(typer)
-        self.used = _used_by(graph, set(graph.queries) - retired)
+    plan: Plan
+    nodes: dict[str, Node] = field(default_factory=dict)  # by table
+    finals: dict[str, list[Decomposed]] = field(default_factory=dict)  # by aggregation
+    views: dict[str, list[_View]] = field(default_factory=dict)
+    steps: dict[int, list[Step]] = field(default_factory=dict)
+    count: int = 0
 
-    def run(self, time_zone: str) -> tuple[Program, Frame]:
-        groups = self._groups()
-        by_member = {m.name: g for g in groups for m in g.members}
-        done: dict[int, tuple[Node, dict[str, list[Decomposed]]]] = {}
-        for name in self.live:
+    def __post_init__(self) -> None:
+        self.graph, self.sql = self.plan.graph, ResultSql(self.plan)
+
+    def run(self) -> Program:
+        for name in self.plan.relations:
             relation = self.graph.relations[name]
-            if isinstance(relation, Raw):
+            if isinstance(relation, Raw) or name not in self.plan.used:
                 continue
             if isinstance(relation, Merge):
-                self.parts[name] = [
-                    self._arm(name, i, p) for i in relation.inputs for p in self.parts.get(i, [])
+                arms = [(arm, view) for arm in relation.inputs for view in self.views.get(arm, ())]
+                parts = self.plan.parts.get(name, ())
+                self.views[name] = [
+                    self._unite(name, arm, view, part) for (arm, view), part in zip(arms, parts, strict=True)
                 ]
             elif isinstance(relation, Derive):
                 self._derive(relation)
-            elif name in by_member:
-                group = by_member[name]
-                if id(group) not in done:
-                    done[id(group)] = self._source_node(group)
-                node, decomposed = done[id(group)]
-                self._close(relation, node, decomposed[name])
-            else:
-                self._chained(relation)
-            if name in self.graph.queries and name not in self.retired:
+            elif self.plan.parts.get(name):
+                self._aggregate(relation)
+            if name in self.plan.schemas:
                 self._emit(name)
-        return self._program(time_zone), self.frame
+        return self._program()
 
-    # -- nodes over streams --------------------
-    def _groups(self) -> list[PaneGroup]:
-        over_streams = []
-        for name in self.live:
-            relation = self.graph.relations[name]
-            if isinstance(relation, Aggregate) and isinstance(self.graph.relations[relation.input], Raw):
-                over_streams.append(relation)
-        return share_panes(over_streams, self._signature, lambda a: self._generation(a.name))
+    def _step(self, level: int, step: Step) -> None:
+        self.steps.setdefault(level, []).append(step)
 
-    def _signature(self, relation: Aggregate) -> tuple[object, ...]:
-        source = self.graph.relations[relation.input]
-        assert isinstance(source, Raw)
-        return tuple(
-            (b.stream, spark_sql(b.where) if b.where is not None else None, *self._keys(relation, source, b))
-            for b in source.branches
-        )
+    # -- aggregations --------------------
+    def _aggregate(self, relation: Aggregate) -> None:
+        id_ = self.plan.table_of[relation.name]
+        (part,) = self.plan.parts[relation.name]
+        if isinstance(self.graph.relations[relation.input], Raw):
+            assert id_ is not None
+            table = self.plan.tables[id_]
+            assert isinstance(table, PaneTable)
+            if id_ not in self.nodes:
+                self.nodes[id_] = self._lower_source_table(table)
+                self._step(table.level, Advance(self.nodes[id_].name))
+            view = self._closed_view(self.nodes[id_], table, relation)
+        else:
+            view = self._chain(relation, part, self.plan.tables[id_] if id_ is not None else None)
+        self._show_aggregate(relation, part, view)
 
-    def _generation(self, name: str) -> int:
-        return self.generations.get(name.split("$")[0], 0)
+    def _closed_view(self, node: Node, table: PaneTable, relation: Aggregate) -> str:
+        assert isinstance(node, PaneNode)
+        assert relation.window is not None
+        return node.outputs[table.windows.index(relation.window)].view
 
-    def _keys(self, relation: Aggregate, source: Raw, branch: Branch) -> list[str]:
-        return [self._branch_sql(source, branch, key) for key in relation.keys]
-
-    def _branch_sql(self, source: Raw, branch: Branch, expression: exp.Expr) -> str:
-        """An expression over a raw relation's columns, as Spark SQL over one branch's stream."""
-        inner = dict(branch.columns)
-        types = self.typer.column_types(source.name) if len(source.branches) > 1 else {}
-
-        def visit(child: exp.Expr) -> exp.Expr:
-            if isinstance(child, exp.Column) and child.name in inner:
-                e = inner[child.name].copy()
-                if child.name in types:
-                    return exp.Cast(this=e, to=exp.DataType.build(types[child.name], dialect="spark"))
-                return e if isinstance(e, (exp.Column, exp.Literal)) else exp.paren(e)
-            return child
-
-        return spark_sql(expression.copy().transform(visit))
-
-    def _source_node(self, group: PaneGroup) -> tuple[Node, dict[str, list[Decomposed]]]:
-        first = group.members[0]
-        source = self.graph.relations[first.input]
-        assert isinstance(source, Raw)
-        decomposed: dict[str, list[Decomposed]] = {}
-        partials = Partials(len(source.branches))
-        for member in group.members:
-            raw = self.graph.relations[member.input]
-            assert isinstance(raw, Raw)
-            finals: list[Decomposed] = []
-            for call in member.calls:
-                types = tuple(self.typer.types(raw.name, [spark_sql(a) for a in call.arguments]))
-                d = self._decomposed(member, call, types)
+    def _lower_source_table(self, table: PaneTable) -> PaneNode:
+        feeds = self.plan.feeds[table.id]
+        texts = [{c.name: c.expression for c in self.plan.columns[f.stream]} for f in feeds]
+        partials, spelled = Partials(len(feeds)), Partials(len(feeds))
+        for name in table.members:
+            relation = self._relation(name)
+            finals = []
+            for i, call in enumerate(relation.calls):
+                parts = self._decompose(relation, call, self.plan.aggregates[name].arguments[i])
                 columns = []
-                for partial in d.partials:
-                    filled = []
-                    for branch in raw.branches:
-                        args = [
-                            self.frame.column(branch.stream, self._branch_sql(raw, branch, a))
-                            for a in call.arguments
-                        ]
-                        where = None
-                        if call.where is not None:
-                            where = self.frame.column(
-                                branch.stream, self._branch_sql(raw, branch, call.where)
-                            )
-                        filled.append(with_arguments(partial.sub, args, "_t", where))
+                for partial in parts.partials:
+                    filled, words = [], []
+                    for feed, text in zip(feeds, texts, strict=True):
+                        of = feed.calls[name][i]
+                        filled.append(fill_template(partial.sub, of.arguments, "_t", of.where))
+                        spelt = [_spell(text[a]) for a in of.arguments]
+                        where = _spell(text[of.where]) if of.where is not None else None
+                        words.append(fill_template(partial.sub, spelt, "_t", where))
                     columns.append(partials.column(filled, partial.merge))
-                finals.append(replace(d, final=with_arguments(d.final, [f"p{c}" for c in columns])))
-            decomposed[member.name] = finals
-        feeds = []
-        for i, branch in enumerate(source.branches):
-            where = None
-            if branch.where is not None:
-                where = self.frame.column(branch.stream, spark_sql(branch.where))
-            keys = tuple(self.frame.column(branch.stream, k) for k in self._keys(first, source, branch))
-            feeds.append(Feed(branch.stream, where, keys, tuple(partials.subs[i])))
-        width, offset = shared_pane(group.specs)
-        outlets = [m for m in group.members if m.name in self.used]
-        node = self._node(
-            label=f"{source.name} by {', '.join(k.sql(dialect='spark') for k in first.keys) or 'all'}",
-            identity=(group.signature, [self._spelled(f) for f in feeds]),
-            level=0,
-            streams=self.graph.streams_of(source.name),
-            keys=len(first.keys),
-            merges=tuple(partials.merges),
-            partition=self._partition(group.members),
-            grid=(width, offset),
-            feeds=tuple(feeds),
-            specs=tuple(dict.fromkeys(m.window for m in outlets if m.window is not None)),
+                    spelled.column(words, partial.merge)
+                finals.append(fill_finals(parts, columns))
+            self.finals[name] = finals
+        types = self.plan.aggregates[table.members[0]].keys
+        stored = [
+            (
+                f.stream,
+                _spell(text[f.where]) if f.where is not None else None,
+                [_spell(text[k]) for k in f.keys],
+                spelled.subs[i],
+            )
+            for i, (f, text) in enumerate(zip(feeds, texts, strict=True))
+        ]
+        source_feeds = tuple(
+            SourceFeed(
+                f.stream, f.where, tuple(map(normalize_key, f.keys, types)), tuple(partials.subs[i])
+            )
+            for i, f in enumerate(feeds)
         )
-        return node, decomposed
+        return self._pane_node(table, len(types), partials.merges, stored, source_feeds)
 
-    def _spelled(self, feed: Feed) -> list[str]:
-        """A feed's partials with the Spark text of each column they read: what the node stores, in words."""
-        texts = dict(self.frame.columns[feed.stream])
-        return [re.sub(r"\bc\d+\b", lambda m: texts[m[0]], sub) for sub in feed.subs]
+    def _pane_node(
+        self, table: PaneTable, keys: int, merges: Sequence[str], stored: object, feeds: tuple[SourceFeed, ...] = ()
+    ) -> PaneNode:
+        windows = [self._relation(m).window for m in table.members]
+        name = self._name_node(table, (stored, merges, table.grid, table.generation, windows))
+        outputs = tuple(ClosedWindows(w, f"w_{name}_{i}") for i, w in enumerate(table.windows))
+        return PaneNode(
+            name,
+            table.label,
+            table.level,
+            self.plan.streams_of(table.id),
+            keys,
+            tuple(merges),
+            table.partition,
+            table.grid,
+            outputs,
+            feeds,
+        )
 
-    def _decomposed(self, relation: Aggregate, call: Call, types: tuple[str, ...]) -> Decomposed:
+    def _name_node(self, table: Table, stored: object) -> str:
+        identity = repr((stored, table.level, self.plan.streams_of(table.id), table.partition, self.plan.settings.pids))
+        name = "n" + hashlib.sha256(identity.encode()).hexdigest()[:12]
+        assert name not in {n.name for n in self.nodes.values()}, f"two tables are stored as {name}"
+        return name
+
+    def _relation(self, name: str) -> Aggregate:
+        relation = self.graph.relations[name]
+        assert isinstance(relation, Aggregate)
+        return relation
+
+    def _decompose(self, relation: Aggregate, call: Call, types: tuple[str, ...]) -> Decomposed:
         try:
-            return decompose(call, types, self.user)
+            return decompose(call, types, self.plan.settings.user)
         except PlanError as e:
             raise PlanError(f"query {relation.name.split('$')[0]}: {e}") from e
 
-    def _node(
-        self,
-        *,
-        label: str,
-        identity: object,
-        level: int,
-        streams: tuple[str, ...],
-        keys: int,
-        merges: tuple[str, ...],
-        partition: tuple[int, ...],
-        grid: tuple[int, int],
-        feeds: tuple[Feed, ...] = (),
-        specs: tuple[WindowSpec, ...] = (),
-    ) -> Node:
-        text = repr((identity, level, streams, keys, merges, partition, grid, self.pids))
-        name = "n" + hashlib.sha256(text.encode()).hexdigest()[:12]
-        node = Node(name, label, level, streams, keys, merges, partition, *grid, feeds, specs)
-        self.nodes[name] = node
-        return node
-
-    def _partition(self, members: Sequence[Aggregate]) -> tuple[int, ...]:
-        """The keys shared with readers that are no younger: a later query must not move state that exists."""
-        born = self._generation(members[0].name)
-        return common_keys(self.graph, members, [n for n in self.live if self._generation(n) <= born])
-
-    # -- windowed relations --------------------
-    def _close(self, relation: Aggregate, node: Node, decomposed: list[Decomposed]) -> None:
-        assert relation.window is not None
-        if relation.name not in self.used:
-            return
-        view = f"w_{node.name}_{node.specs.index(relation.window)}"
-        step = Close(node.name, relation.window, view)
-        if step not in self._steps(node.level):
-            self._steps(node.level).append(step)
-        self._outputs(relation, node, decomposed, view)
-
-    def _outputs(self, relation: Aggregate, node: Node, decomposed: list[Decomposed], view: str) -> None:
-        """SELECT list and HAVING over the merged partials."""
-        inner = [f"k{i}" for i in range(node.keys)]
-        inner += [f"{d.final} AS a{i}" for i, d in enumerate(decomposed)]
-        source = f"(SELECT {', '.join([*inner, '_ws', '_we'])}, {window_times(relation.unit)} FROM {view})"
-        scope = window_types(relation.unit) | {f"a{i}": d.type for i, d in enumerate(decomposed)}
-        keys = self.typer.types(relation.input, [spark_sql(k) for k in relation.keys])
-        scope |= {f"k{i}": type_ for i, type_ in enumerate(keys)}
-        sql = self.sql.select(relation, source, relation.having, scope)
-        by_key = {i: n for n, i in key_outputs(relation)}
-        partition = (
-            tuple(by_key[k] for k in node.partition) if all(k in by_key for k in node.partition) else None
-        )
-        self._relation(relation.name, sql, view, node.level, partition)
-
-    def _relation(
-        self, name: str, sql: str, source: str, level: int, partition: tuple[str, ...] | None
-    ) -> None:
-        view = f"r{len(self.views)}"
-        self.views[view] = name
-        self._steps(level).append(Compute(view, sql, source))
-        self.parts.setdefault(name, []).append(_Part(view, level, partition))
-
-    def _derive(self, relation: Derive) -> None:
-        for part in self.parts.get(relation.input, []):
-            carried = {e.name: n for n, e in relation.outputs if isinstance(e, exp.Column)}
-            partition = None
-            if part.partition is not None and all(c in carried for c in part.partition):
-                partition = tuple(carried[c] for c in part.partition)
-            scope = {**self.typer.column_types(relation.input), **window_types(relation.unit)}
-            sql = self.sql.select(relation, part.view, relation.where, scope)
-            self._relation(relation.name, sql, part.view, part.level, partition)
-
-    def _arm(self, union: str, arm: str, part: _Part) -> _Part:
-        """A part of one arm of a union, in the types of the whole; a hash of another type may be another slot."""
-        theirs, ours = self.typer.column_types(arm), self.typer.column_types(union)
-        if list(theirs.values()) == list(ours.values()):
-            return part
-        casts = [
-            f'"{c}"' if t == ours[c] else f'CAST("{c}" AS {duck_type(ours[c])}) AS "{c}"'
-            for c, t in theirs.items()
-        ]
-        view = f"r{len(self.views)}"
-        self.views[view] = union
-        self._steps(part.level).append(
-            Compute(view, f"SELECT {', '.join(casts)}, _ws, _we FROM {part.view}", part.view)
-        )
-        same = part.partition is not None and all(theirs[c] == ours[c] for c in part.partition)
-        return _Part(view, part.level, part.partition if same else None)
-
-    def _chained(self, relation: Aggregate) -> None:
-        """An aggregation over windowed rows: in the same window, or in a window of its own."""
-        parts = self.parts.get(relation.input, [])
-        if not parts or relation.name not in self.used:
-            return
-        self._same_progress(relation)
-        columns = {k.name: i for i, k in enumerate(relation.keys) if isinstance(k, exp.Column)}
-        local = len({p.level for p in parts}) == 1 and all(
-            p.partition is not None and all(c in columns for c in p.partition) for p in parts
-        )
-        local = local and len({p.partition for p in parts}) == 1
-        level = max(p.level for p in parts) + (not local)
-        decomposed, partials = self._chained_calls(relation)
-        (subs,) = partials.subs
-        if local and parts[0].partition is not None:
-            partition = tuple(columns[c] for c in parts[0].partition)
-        else:
-            partition = self._partition([relation])
-        scope = {**self.typer.column_types(relation.input), **window_types(relation.unit)}
-        keys = [self.sql.duck(relation, k, scope).sql for k in relation.keys]
-        grid = shared_pane([relation.window]) if relation.window is not None else (0, 0)
-        node = self._node(
-            label=f"{relation.input} by {', '.join(keys) or 'all'}",
-            identity=(relation.input, self.graph.queries.get(relation.input), keys, subs),
-            level=level,
-            streams=self.graph.streams_of(relation.name),
-            keys=len(keys),
-            merges=tuple(partials.merges),
-            partition=partition,
-            grid=grid,
-            specs=(relation.window,) if relation.window is not None else (),
-        )
-        time = "_we - 1"
-        view = f"w_{node.name}_0"
-        direct = local and relation.window is None and len(parts) == 1
-        if direct:
-            del self.nodes[node.name]
-        for part in parts:
-            place = ["_ws", "_we"] if relation.window is None else [f"{pane_sql(time, *grid)} AS pane"]
-            select = [
-                *place,
-                *(f"{k} AS k{i}" for i, k in enumerate(keys)),
-                *(f"{s} AS p{i}" for i, s in enumerate(subs)),
-            ]
-            sql = f"SELECT {', '.join(select)} FROM {part.view} GROUP BY ALL"
-            if not subs:
-                sql = f"SELECT DISTINCT {', '.join(select)} FROM {part.view}"
-            step: Step = Compute(view, sql, part.view) if direct else Send(node.name, sql, part.view, local)
-            self._steps(part.level).append(step)
-        if relation.window is not None:
-            self._steps(level).append(Close(node.name, relation.window, view))
-        elif not direct:
-            self._steps(level).append(Gather(node.name, view))
-        self._outputs(relation, node, decomposed, view)
-
-    def _same_progress(self, relation: Aggregate) -> None:
-        if relation.window is not None:
-            return
-        inputs = {self.graph.streams_of(i) for i in _leaves(self.graph, relation.input)}
-        if len(inputs) > 1:
-            raise PlanError(
-                f"query {relation.name}: {relation.input} unites queries over different streams, whose windows close at "
-                "different times; give this query a window of its own, like [RANGE 1 HOUR], or unite the streams first"
-            )
-
-    def _chained_calls(self, relation: Aggregate) -> tuple[list[Decomposed], Partials]:
+    def _chain(self, relation: Aggregate, part: Part, table: Table | None) -> str:
+        """An aggregation over windowed rows: computed in place, kept in this slot, or sent to the next level."""
+        scope = {**self.plan.types[relation.input], **window_scope(self.plan, relation)}
+        types = self.plan.aggregates[relation.name]
+        values = [self.sql.translate(relation, k, scope).sql for k in relation.keys]
+        keys = list(map(normalize_key, values, types.keys))
         partials = Partials()
         finals = []
-        scope = {**self.typer.column_types(relation.input), **window_types(relation.unit)}
         for call in relation.calls:
-            values = [self.sql.duck(relation, a, scope) for a in call.arguments]
-            d = self._decomposed(relation, call, tuple(v.type for v in values))
-            arguments = [f"({v.sql})" for v in values]
-            where = self.sql.duck(relation, call.where, scope).sql if call.where is not None else None
+            inputs = [self.sql.translate(relation, a, scope) for a in call.arguments]
+            parts = self._decompose(relation, call, tuple(v.type for v in inputs))
+            arguments = [f"({v.sql})" for v in inputs]
+            where = self.sql.translate(relation, call.where, scope).sql if call.where is not None else None
             columns = [
-                partials.column([with_arguments(p.sub, arguments, "_we", where)], p.merge) for p in d.partials
+                partials.column([fill_template(p.sub, arguments, "_we", where)], p.merge) for p in parts.partials
             ]
-            finals.append(replace(d, final=with_arguments(d.final, [f"p{c}" for c in columns])))
-        return finals, partials
+            finals.append(fill_finals(parts, columns))
+        self.finals[relation.name] = finals
+        (subs,) = partials.subs
+        sources = self.views[relation.input]
+        if table is None:
+            view = self._name_view("v")
+            self._step(part.level, Compute(view, _group_sql(["_ws", "_we"], keys, subs, sources[0].name), sources[0].name))
+            return view
+        stored = (relation.name, relation.input, self.graph.queries.get(relation.input), keys, subs)
+        node: Node
+        if isinstance(table, PaneTable):
+            node = self._pane_node(table, len(keys), partials.merges, stored)
+            place, view = [f"{pane_sql('_we - 1', *table.grid)} AS pane"], node.outputs[0].view
+        else:
+            name = self._name_node(table, (stored, partials.merges))
+            place, view = ["_ws", "_we"], f"w_{name}"
+            streams = self.plan.streams_of(table.id)
+            node = GatherNode(
+                name, table.label, table.level, streams, len(keys), tuple(partials.merges), table.partition, view
+            )
+        self.nodes[table.id] = node
+        for source in sources:
+            local = source.part.level == table.level
+            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, source.name), source.name, local))
+        self._step(table.level, Advance(node.name))
+        return view
+
+    def _show_aggregate(self, relation: Aggregate, part: Part, view: str) -> None:
+        """SELECT list and HAVING over the merged partials."""
+        finals, types = self.finals[relation.name], self.plan.aggregates[relation.name]
+        inner = [f"k{i}" for i in range(len(relation.keys))]
+        inner += [f"{d.final} AS a{i}" for i, d in enumerate(finals)]
+        shown = show_window_sql(self.graph.window_type(relation.name))
+        source = f"(SELECT {', '.join([*inner, '_ws', '_we'])}, {shown} FROM {view})"
+        scope = window_scope(self.plan, relation) | {f"a{i}": d.type for i, d in enumerate(finals)}
+        scope |= {f"k{i}": type_ for i, type_ in enumerate(types.keys)}
+        self._define(relation.name, self.sql.select(relation, source, relation.having, scope), view, part)
+
+    # -- windowed and stateless --------------------
+    def _define(self, name: str, sql: str, source: str, part: Part) -> None:
+        view = self._name_view("r")
+        self._step(part.level, Compute(view, sql, source))
+        self.views.setdefault(name, []).append(_View(view, part))
+
+    def _name_view(self, letter: str) -> str:
+        self.count += 1
+        return f"{letter}{self.count}"
+
+    def _derive(self, relation: Derive) -> None:
+        scope = {**self.plan.types[relation.input], **window_scope(self.plan, relation)}
+        for view, part in zip(self.views.get(relation.input, ()), self.plan.parts[relation.name], strict=True):
+            sql = self.sql.select(relation, view.name, relation.where, scope)
+            self._define(relation.name, sql, view.name, part)
+
+    def _unite(self, union: str, arm: str, view: _View, part: Part) -> _View:
+        """A part of one arm of a union, in the types of the whole."""
+        theirs, ours = self.plan.types[arm], self.plan.types[union]
+        if list(theirs.values()) == list(ours.values()):
+            return _View(view.name, part)
+        casts = [
+            f'"{c}"' if t == ours[c] else f'CAST("{c}" AS {duck_type(ours[c])}) AS "{c}"' for c, t in theirs.items()
+        ]
+        name = self._name_view("r")
+        self._step(part.level, Compute(name, f"SELECT {', '.join(casts)}, _ws, _we FROM {view.name}", view.name))
+        return _View(name, part)
 
     def _emit(self, name: str) -> None:
-        columns = ", ".join(f'"{c}"' for c in self.graph.relations[name].columns)
-        for part in self.parts[name]:
-            self._steps(part.level).append(Emit(name, f"SELECT {columns} FROM {part.view}", part.view))
-
-    def _steps(self, level: int) -> list[Step]:
-        return self.levels.setdefault(level, [])
+        columns = [f'"{c}"' for c in self.graph.relations[name].columns]
+        for view in self.views.get(name, ()):
+            by = view.part.partition
+            pid = [hash_pid_sql([f'"{c}"' for c in by], self.plan.settings.pids)] if by is not None else []
+            sql = f"SELECT {', '.join([*columns, *pid])} FROM {view.name}"
+            node = self.nodes[view.part.table].name
+            self._step(view.part.level, Emit(name, sql, view.name, node, bool(pid)))
 
     # -- the whole --------------------
-    def _program(self, time_zone: str) -> Program:
-        raw = []
-        for name in self.graph.queries:
-            relation = self.graph.relations[name]
-            if isinstance(relation, Raw) and name not in self.retired:
-                for branch in relation.branches:
-                    where = (
-                        self.frame.column(branch.stream, spark_sql(branch.where))
-                        if branch.where is not None
-                        else None
-                    )
-                    columns = tuple(
-                        self.frame.column(branch.stream, self._branch_sql(relation, branch, exp.column(c)))
-                        for c in relation.columns
-                    )
-                    raw.append(RawQuery(name, branch.stream, where, columns))
+    def _program(self) -> Program:
+        plan, nodes = self.plan, tuple(self.nodes.values())
+        passing = tuple(RowsQuery(p.query, p.stream, p.where, p.columns) for p in plan.passing)
+        levels = tuple(_make_level(self.steps.get(i, [])) for i in range(max(self.steps, default=0) + 1))
         streams = []
         for stream in self.graph.streams.values():
-            missed = [
-                (spec, node.streams)
-                for node in self.nodes.values()
-                if any(f.stream == stream.name for f in node.feeds)
-                for spec in node.specs
+            missable = [
+                (window, node.streams)
+                for node in nodes
+                if isinstance(node, PaneNode) and any(f.stream == stream.name for f in node.feeds)
+                for window in node.windows
             ]
-            slack = stream.policy.bound if isinstance(stream.policy, Slack) else 0
-            streams.append(
-                StreamSpec(stream.name, stream.unit, slack, stream.horizon, tuple(dict.fromkeys(missed)))
-            )
-        queries = [q for q in self.graph.queries if q not in self.retired]
-        nodes = tuple(n for n in self.nodes.values() if n.specs or n.width == 0)
-        self.frame.keep([f for n in nodes for f in n.feeds], raw)
-        levels = tuple(tuple(_stored(self.levels.get(i, []))) for i in range(max(self.levels, default=0) + 1))
+            unique = tuple(dict.fromkeys(missable))
+            streams.append(SourceStream(stream.name, stream.unit, stream.policy, stream.horizon, unique))
         return Program(
-            fingerprint=hashlib.sha256(repr((nodes, levels, raw)).encode()).hexdigest()[:16],
-            pids=self.pids,
+            fingerprint=hashlib.sha256(repr((nodes, levels, passing)).encode()).hexdigest()[:16],
+            pids=plan.settings.pids,
             streams=tuple(streams),
             nodes=nodes,
             levels=levels,
-            raw=tuple(raw),
-            schemas={q: self.typer.result_schema(q) for q in queries},
-            late_schemas={s: self.typer.late_schema(s) for s in self.graph.streams},
-            user=tuple(self.user.values()),
-            time_zone=time_zone,
+            passing=passing,
+            schemas=dict(plan.schemas),
+            late_schemas=dict(plan.late_schemas),
+            user=tuple(plan.settings.user.values()),
+            time_zone=plan.settings.time_zone,
         )
 
 
-def _stored(steps: list[Step]) -> list[Step]:
-    """Views read more than once are stored once computed; the others melt into their reader's statement."""
+def _spell(expression: exp.Expr) -> str:
+    return expression.sql(dialect="spark", identify=True)
+
+
+def normalize_key(sql: str, type_: str) -> str:
+    """A key as Spark groups by it: 0.0 and -0.0 are one value, shown as 0.0."""
+    return f"CASE WHEN {sql} = 0 THEN 0::{duck_type(type_)} ELSE {sql} END" if type_ in ("float", "double") else sql
+
+
+def _group_sql(place: list[str], keys: Sequence[str], subs: Sequence[str], source: str) -> str:
+    """Partial rows of a relation: by pane or window, and keys."""
+    select = [*place, *(f"{k} AS k{i}" for i, k in enumerate(keys)), *(f"{s} AS p{i}" for i, s in enumerate(subs))]
+    if not subs:
+        return f"SELECT DISTINCT {', '.join(select)} FROM {source}"
+    return f"SELECT {', '.join(select)} FROM {source} GROUP BY ALL"
+
+
+def _make_level(steps: Sequence[Step]) -> Level:
+    """Relations read more than once are stored once computed; the others melt into their reader's statement."""
     readers = [s.source for s in steps if isinstance(s, (Compute, Send, Emit))]
-    return [
-        replace(s, stored=readers.count(s.view) > 1) if isinstance(s, (Close, Gather, Compute)) else s
-        for s in steps
-    ]
-
-
-def _leaves(graph: Graph, name: str) -> list[str]:
-    relation = graph.relations[name]
-    if isinstance(relation, Merge):
-        return [leaf for i in relation.inputs for leaf in _leaves(graph, i)]
-    if isinstance(relation, Derive):
-        return _leaves(graph, relation.input)
-    return [name]
-
-
-def _used_by(graph: Graph, queries: set[str]) -> set[str]:
-    return Graph(graph.streams, graph.relations, dict.fromkeys(queries, "")).live()
-
-
-__all__ = ["PIDS", "lower"]
+    return Level(tuple(steps), frozenset(name for name in readers if readers.count(name) > 1))

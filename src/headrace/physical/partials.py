@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from headrace.physical.aggregates import fill
+from headrace.physical.aggregates import Decomposed, fill
 
 
 class Partials:
@@ -25,6 +26,11 @@ class Partials:
         return len(self.merges) - 1
 
 
-def with_arguments(template: str, arguments: Sequence[str], tick: str = "", where: str | None = None) -> str:
+def fill_template(template: str, arguments: Sequence[str], tick: str = "", where: str | None = None) -> str:
     """A template of `aggregates` over these arguments."""
     return fill(template, {"t": tick, "w": where or "true", **{str(i): a for i, a in enumerate(arguments)}})
+
+
+def fill_finals(parts: Decomposed, columns: Sequence[int]) -> Decomposed:
+    """The answer over the partial columns it was given."""
+    return replace(parts, final=fill_template(parts.final, [f"p{c}" for c in columns]))

@@ -9,31 +9,31 @@ from sqlglot import exp
 
 from headrace.errors import PlanError
 from headrace.logical.plan import Aggregate, Derive
+from headrace.optimizer.plan import Plan
 from headrace.physical.duck import Typed, spark_sql, spoken, translate
 from headrace.physical.duck_cast import cast, duck_type
-from headrace.physical.frame import Typer
 
 
 class ResultSql:
     """SQL over relations of a slot, tried out on DuckDB: a mistake shows when the query is registered."""
 
-    def __init__(self, typer: Typer) -> None:
-        self.typer = typer
+    def __init__(self, plan: Plan) -> None:
+        self.types = plan.types
         self.con = duckdb.connect()
 
     def select(
         self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str]
     ) -> str:
         """The relation's outputs, in their declared types, and `_ws`, `_we`."""
-        declared = self.typer.column_types(relation.name)
+        declared = self.types[relation.name]
         columns = []
         for name, expression in relation.outputs:
-            value = self.duck(relation, expression, scope)
+            value = self.translate(relation, expression, scope)
             columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
         sql = f"SELECT {', '.join([*columns, '_ws', '_we'])} FROM {source}"
-        return sql + (f" WHERE {self.duck(relation, where, scope).sql}" if where is not None else "")
+        return sql + (f" WHERE {self.translate(relation, where, scope).sql}" if where is not None else "")
 
-    def duck(self, relation: Aggregate | Derive, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
+    def translate(self, relation: Aggregate | Derive, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
         """An expression that DuckDB is sure to take."""
         try:
             value = translate(expression, scope)
@@ -49,13 +49,12 @@ class ResultSql:
         return value
 
 
-def window_types(unit: str) -> dict[str, str]:
-    time = "timestamp" if unit == "us" else "bigint"
-    return {"window_start": time, "window_end": time}
+def window_scope(plan: Plan, relation: Aggregate | Derive) -> dict[str, str]:
+    """The types of the columns of a relation's window."""
+    return dict.fromkeys(("window_start", "window_end"), plan.graph.window_type(relation.name))
 
 
-def window_times(unit: str) -> str:
+def show_window_sql(type_: str) -> str:
     """The window's bounds as a query shows them."""
-    if unit == "us":
-        return "make_timestamptz(_ws) AS window_start, make_timestamptz(_we) AS window_end"
-    return "_ws AS window_start, _we AS window_end"
+    make = {"timestamp": "make_timestamptz({})", "timestamp_ntz": "make_timestamp({})"}.get(type_, "{}")
+    return f"{make.format('_ws')} AS window_start, {make.format('_we')} AS window_end"

@@ -1,20 +1,15 @@
-"""How far a stream has come: its low-watermark (document 003, chapter 4 and section 8.1).
+"""How a stream's progress is known: what its tasks observe, and what follows (document 003, section 8.1).
 
 Eq. 4.1 defines the low-watermark after a prefix of a stream as the smallest progressing value still to come.
-Nobody knows the future, so each stream declares how a *bound* on it follows from what was seen:
+Nobody knows the future, so each stream declares how a bound on it follows from what was seen. A source task makes
+an `Observation` of its rows; observations of tasks and batches are folded together (a commutative, idempotent
+monoid, so that a retried task changes nothing) and the policy turns the whole into a `Frontier`:
 
 * `Ordered`: the next value is never smaller than the largest seen (section 8.1, first case). Equal values
   may follow, so the bound is that largest value itself, not one more.
 * `Slack(bound)`: no row comes more than `bound` ticks behind the largest value seen (section 3.3).
 
-Progress says "every value below the low-watermark has arrived", hence a window [start, end) is complete when
-end <= low-watermark. None means that nothing is known yet; it stands for minus infinity in every function
-here.
-
-Two laws carry the rest of the system: a low-watermark never goes back (`advance`), and the low-watermark of
-a union is the minimum of its inputs' (`meld`, Figure 8-2), None while an input has shown nothing, since its
-first value could be anything. Both are associative, commutative and idempotent, so they can be taken in any
-order and more than once.
+A policy that needs more than the largest value adds a field to `Observation`, with its fold.
 """
 
 from __future__ import annotations
@@ -23,9 +18,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headrace.errors import OptionError
+from headrace.progress.frontier import NOTHING_KNOWN, Frontier
+
+LONGEST = 1 << 60  # ticks of a slack
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Observation:
+    """What was seen of a stream."""
+
+    largest: int | None = None  # progressing value
+
+
+NOTHING_SEEN = Observation()
+
+
+def fold(observations: Iterable[Observation]) -> Observation:
+    """Several observations of one stream as one."""
+    return Observation(max((o.largest for o in observations if o.largest is not None), default=None))
+
+
+@dataclass(frozen=True)
 class Slack:
     """Rows come at most `bound` ticks behind the largest progressing value seen."""
 
@@ -36,35 +49,21 @@ class Slack:
             raise OptionError(
                 f"SLACK must not be negative, got {self.bound} ticks; 0 means an ordered stream"
             )
+        if self.bound > LONGEST:
+            raise OptionError(f"SLACK is too long, got {self.bound} ticks, at most {LONGEST} are possible")
+
+    def frontier(self, seen: Observation) -> Frontier:
+        """What cannot come any more when this was seen."""
+        return NOTHING_KNOWN if seen.largest is None else Frontier(seen.largest - self.bound)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ordered:
-    """Rows come in order of the progressing attribute: a slack of 0."""
+    """Rows come in order of the progressing attribute."""
+
+    def frontier(self, seen: Observation) -> Frontier:
+        """What cannot come any more when this was seen."""
+        return Frontier(seen.largest)
 
 
 Policy = Slack | Ordered
-
-
-def low_watermark(policy: Policy, max_seen: int | None) -> int | None:
-    """The bound that `policy` gives when `max_seen` is the largest progressing value so far."""
-    if max_seen is None:
-        return None
-    return max_seen - (policy.bound if isinstance(policy, Slack) else 0)
-
-
-def advance(previous: int | None, new: int | None) -> int | None:
-    """The later of two low-watermarks of one stream; progress once made is never taken back."""
-    if previous is None or new is None:
-        return new if previous is None else previous
-    return max(previous, new)
-
-
-def meld(low_watermarks: Iterable[int | None]) -> int | None:
-    """The low-watermark of the union of streams: the minimum, None while any of them has none."""
-    least: int | None = None
-    for bound in low_watermarks:
-        if bound is None:
-            return None
-        least = bound if least is None else min(least, bound)
-    return least

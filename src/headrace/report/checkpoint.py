@@ -105,11 +105,11 @@ def _queries(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
 
 
 def _labels(log: ManifestLog) -> dict[str, str]:
-    """What the nodes are, in words, from the drawing in the plan file; nothing if there is none."""
+    """What the nodes are, in words, from the plan file; nothing if there is none."""
     if not log.store.exists("plan.json"):
         return {}
-    drawn = json.loads(log.store.read("plan.json")).get("graph", {}).get("nodes", ())
-    return {node["id"].removeprefix("n:"): node["label"] for node in drawn}
+    labels: dict[str, str] = json.loads(log.store.read("plan.json")).get("labels", {})
+    return labels
 
 
 def _nodes(last: Manifest, labels: dict[str, str]) -> list[dict[str, Any]]:
@@ -118,8 +118,8 @@ def _nodes(last: Manifest, labels: dict[str, str]) -> list[dict[str, Any]]:
     for segment in last.segments:
         node = nodes.setdefault(segment.node, {"node": segment.node, "segments": 0, "rows": 0, "bytes": 0})
         node["segments"] += 1
-        node["rows"] += segment.rows
-        node["bytes"] += segment.bytes
+        node["rows"] += segment.live_rows
+        node["bytes"] += segment.live_bytes
         held[segment.node].update(segment.pids)
     for name, node in nodes.items():
         node["mini_partitions"] = len(held[name])
@@ -130,8 +130,9 @@ def _nodes(last: Manifest, labels: dict[str, str]) -> list[dict[str, Any]]:
 def _pids(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
     sizes: dict[tuple[str, int], list[float]] = defaultdict(lambda: [0, 0.0, 0])
     for segment in last.segments:
-        for pid, rows in pid_sizes(log.store, segment).items():
-            one = sizes[segment.node, pid]
+        rows_of = pid_sizes(log.store, segment)
+        for pid in segment.pids:
+            one, rows = sizes[segment.node, pid], int(rows_of[pid])
             one[0] += rows
             one[1] += segment.bytes * rows / max(1, segment.rows)
             one[2] += 1

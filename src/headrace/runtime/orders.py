@@ -1,6 +1,6 @@
-"""What a batch tells its tasks.
+"""How orders reach the tasks.
 
-Orders travel with the Spark job itself, as a local property that every task of it can read, and not inside of
+They travel with the Spark job itself, as a local property that every task of it can read, and not inside of
 the tasks' functions. So the functions, and with them the plan, are the same for every batch: a batch read
 from files is one plan prepared at the start and run again and again.
 """
@@ -12,26 +12,19 @@ import pickle
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 
-from pyspark import TaskContext
+from pyspark import SparkFiles, TaskContext
 from pyspark.sql import SparkSession
 
 from headrace.errors import InternalError
-from headrace.kernels.scan import Split
-from headrace.kernels.spec import Batch
+from headrace.program.messages import Orders
 
 _KEY = "headrace.orders"
 
 
-@dataclass(frozen=True)
-class Orders:
-    batch: Batch
-    splits: tuple[tuple[Split, ...], ...] = ()  # one for each source task, when tasks read files
-
-
 @contextmanager
-def given(spark: SparkSession, orders: Orders) -> Iterator[None]:
+def send_orders(spark: SparkSession, orders: Orders) -> Iterator[None]:
     """The orders of the jobs that this thread runs meanwhile."""
     text = base64.b85encode(zlib.compress(pickle.dumps(orders), 1)).decode()
     spark.sparkContext.setLocalProperty(_KEY, text)
@@ -42,12 +35,12 @@ def given(spark: SparkSession, orders: Orders) -> Iterator[None]:
             spark.sparkContext.setLocalProperty(_KEY, None)  # type: ignore[arg-type]
 
 
-def taken() -> Orders:
-    """In a task: the orders of its job."""
+def receive_orders() -> Orders:
+    """In a task: the orders of its job. What spills goes to a folder that Spark removes."""
     context = TaskContext.get()
     text = context.getLocalProperty(_KEY) if context is not None else None
     if text is None:
         raise InternalError("this task was started without orders")
     orders = pickle.loads(zlib.decompress(base64.b85decode(text)))
     assert isinstance(orders, Orders)
-    return orders
+    return replace(orders, scratch=SparkFiles.getRootDirectory())

@@ -18,12 +18,13 @@ import duckdb
 from sqlglot.dialects.spark import Spark
 
 from headrace.errors import CheckpointError
-from headrace.kernels.spec import Node, Program
 from headrace.logical.plan import Graph
-from headrace.state import Manifest, Store
+from headrace.optimizer import Plan
+from headrace.optimizer.explain_plan import draw_plan
+from headrace.program.program import Node, PaneNode, Program
+from headrace.state import FORMAT, Manifest, Store, check_format
 
 PATH = "plan.json"
-FORMAT = 1
 
 
 @dataclass
@@ -33,6 +34,7 @@ class PlanFile:
     born: dict[str, int | None] = field(default_factory=dict)  # node -> its windows start after this tick
     hash: str = ""
     graph: dict[str, Any] = field(default_factory=dict)  # the drawing, for reports
+    labels: dict[str, str] = field(default_factory=dict)  # node -> what it is, in words
     time_zone: str = "UTC"
     schemas: dict[str, str] = field(
         default_factory=dict
@@ -61,8 +63,7 @@ def load(store: Store) -> PlanFile | None:
         return None
     try:
         data = json.loads(store.read(PATH))
-        if data.pop("format") != FORMAT:
-            raise ValueError("another format")
+        check_format(store.uri, data.pop("format"))
         return PlanFile(**data)
     except (ValueError, TypeError, KeyError) as e:
         raise CheckpointError(
@@ -70,7 +71,7 @@ def load(store: Store) -> PlanFile | None:
         ) from e
 
 
-def described(graph: Graph) -> dict[str, dict[str, Any]]:
+def describe_streams(graph: Graph) -> dict[str, dict[str, Any]]:
     """Each stream; all but the source must stay the same."""
     return {
         s.name: {
@@ -83,9 +84,9 @@ def described(graph: Graph) -> dict[str, dict[str, Any]]:
     }
 
 
-def unbound(store: Store, old: PlanFile, graph: Graph) -> None:
+def take_over(store: Store, old: PlanFile, graph: Graph) -> None:
     """Take over a checkpoint where nothing was committed; Spark's log goes too if it is of other sources."""
-    if list(described(graph).items()) != list(old.streams.items()):
+    if list(describe_streams(graph).items()) != list(old.streams.items()):
         for path in store.list("spark"):
             store.delete(path)
 
@@ -96,7 +97,7 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) 
     """
     where = f"checkpoint {store.uri}"
     probe = hash_probe()
-    streams = described(graph)
+    streams = describe_streams(graph)
     if old is None:
         fresh = {n: {"text": t, "generation": 0, "retired": False} for n, t in graph.queries.items()}
         return PlanFile(streams, fresh, hash=probe, time_zone=time_zone)
@@ -139,26 +140,27 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) 
     return PlanFile(streams, queries, dict(old.born), probe, time_zone=time_zone, schemas=dict(old.schemas))
 
 
-def settle(store: Store, plan: PlanFile, program: Program, manifest: Manifest | None) -> None:
-    """Write the program's nodes and schemas into the plan: new nodes are born now."""
+def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest: Manifest | None) -> None:
+    """Write the program's nodes and schemas into the file: new nodes are born now."""
     born: dict[str, int | None] = {}
     for node in program.nodes:
-        if node.name in plan.born:
-            born[node.name] = plan.born[node.name]
+        if node.name in file.born:
+            born[node.name] = file.born[node.name]
         else:
             states = [manifest.streams[s] for s in node.streams] if manifest is not None else []
             known = [t for s in states for t in (s.max_seen, s.low_watermark) if t is not None]
             born[node.name] = max(known, default=None)
             _can_begin(store, node, born[node.name])
-    plan.born = born
-    plan.schemas |= {q: base64.b64encode(s).decode() for q, s in program.schemas.items()}
-    plan.late_schemas = {s: base64.b64encode(b).decode() for s, b in program.late_schemas.items()}
+    file.born = born
+    file.schemas |= {q: base64.b64encode(s).decode() for q, s in program.schemas.items()}
+    file.late_schemas = {s: base64.b64encode(b).decode() for s, b in program.late_schemas.items()}
+    file.graph, file.labels = draw_plan(plan), {n.name: n.label for n in program.nodes}
 
 
 def _can_begin(store: Store, node: Node, born: int | None) -> None:
     """A landmark that has begun cannot be joined later: every one of its windows would lack the rows before."""
-    for spec in node.specs:
-        if born is not None and spec.kind == "landmark" and spec.origin <= born:
+    for window in node.windows if isinstance(node, PaneNode) else ():
+        if born is not None and window.reports_without_rows and window.origin <= born:
             raise CheckpointError(
                 f"checkpoint {store.uri}: a new query over {node.label} has a landmark window (RANGE ALL) that begins before "
                 "what was already read, so it would never be complete. Give it an ORIGIN after the rows read so far or a "

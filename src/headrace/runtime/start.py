@@ -13,22 +13,20 @@ from headrace.errors import CheckpointError, SourceError
 from headrace.kernels.scan import Scan
 from headrace.logical.plan import Graph, Stream
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.physical.explain import drawing
-from headrace.physical.frame import Frame
-from headrace.physical.lower import lower
-from headrace.physical.scan import scan_of
+from headrace.optimizer import Plan
+from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
-from headrace.runtime import plan_file
-from headrace.runtime.faults import explained, quiet
-from headrace.runtime.frame import local_path
+from headrace.runtime.delivery import Delivery
+from headrace.runtime.driver import open_driver
 from headrace.runtime.loop import Run
-from headrace.runtime.sinks import Delivery, make_sink
+from headrace.runtime.sinks import make_sink
+from headrace.runtime.slot_memory import find_slot_memory
+from headrace.runtime.source_frame import local_path
 from headrace.runtime.spark import literal, unliteral
+from headrace.runtime.spark_faults import explain_error, quiet
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
-from headrace.sql import parse_query
-from headrace.sql.bind import Binder
-from headrace.state import CheckpointLock, Manifest, ManifestLog, Store
+from headrace.state import Manifest, Store
 
 _FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
@@ -56,44 +54,45 @@ def start(
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
-    lock = CheckpointLock(store)
-    lock.acquire()
+    typers: list[SparkTyper] = []
+
+    def make_typer(ordered: Graph) -> SparkTyper:
+        typers.append(SparkTyper(spark, ordered, user))
+        return typers[0]
+
+    driver = open_driver(
+        store,
+        graph,
+        make_typer,
+        user,
+        slots,
+        max(1, spark.sparkContext.defaultParallelism),
+        spark.conf.get("spark.sql.session.timeZone") or "UTC",
+        _spark_must_read(spark),
+        _find_folders(graph, bases),
+        lambda latest: _check_offsets(store, latest),
+    )
     try:
-        zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-        old = plan_file.load(store)
-        log = ManifestLog(store)
-        latest = log.latest()
-        if old is not None and latest is None:
-            plan_file.unbound(store, old, graph)
-            old = None
-        _has_offsets(store, latest)
-        plan = plan_file.reconcile(store, old, graph, zone)
-        graph = _as_planned(graph, plan, user)
-        typer = SparkTyper(spark, graph, user)
-        program, frame = lower(graph, typer, user, plan.generations, plan.retired, time_zone=zone)
-        plan_file.settle(store, plan, program, latest)
-        plan.graph = drawing(graph, program)
-        scans = None if frames else _scans(spark, graph, frame, typer, bases)
+        plan = driver.plan
+        files = all(reading.in_tasks for reading in plan.readings.values())
         opened = {
-            n: frames[n] if n in frames else open_source(spark, s, bases.get(n), files=scans is not None)
-            for n, s in graph.streams.items()
+            n: frames[n] if n in frames else open_source(spark, s, bases.get(n), files)
+            for n, s in plan.graph.streams.items()
         }
-        if slots is None:
-            slots = latest.slots if latest is not None else max(1, spark.sparkContext.defaultParallelism)
-        plan.save(store)
-        delivery = Delivery(store, log, [make_sink(s, spark) for s in sinks])
-        delivery.catch_up()
-        run = Run(
-            spark, graph, program, frame, plan, store, lock, slots, delivery, log, scans, on_batch, flush
-        )
+        scans = tuple(_scan(plan, s, typers[0]) for s in plan.graph.streams.values()) if files else None
+        driver.memory = find_slot_memory(spark)
+        driver.file.save(store)
+        driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
+        driver.delivery.catch_up()
+        run = Run(spark, driver, scans, on_batch, flush)
         run.start(opened, trigger)
         return run
     except BaseException:
-        lock.release()
+        driver.close()
         raise
 
 
-def _has_offsets(store: Store, latest: Manifest | None) -> None:
+def _check_offsets(store: Store, latest: Manifest | None) -> None:
     """Spark must know the last batch we know; otherwise it would begin again, and we would skip what it reads."""
     if latest is not None and latest.batch_id >= 0 and not store.exists(f"spark/offsets/{latest.batch_id}"):
         raise CheckpointError(
@@ -102,24 +101,30 @@ def _has_offsets(store: Store, latest: Manifest | None) -> None:
         )
 
 
-def _scans(
-    spark: SparkSession, graph: Graph, frame: Frame, typer: SparkTyper, bases: dict[str, Path]
-) -> tuple[Scan, ...] | None:
-    """How tasks read the files of every stream; None if Spark must read one of them."""
+def _spark_must_read(spark: SparkSession) -> str:
+    """Why this session's own reader must read all files, if it must."""
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
     if not hadoop.get("fs.defaultFS").startswith("file:"):
-        return None
-    if any(spark.conf.get(k) != "false" for k in _CHANGED_BY):
-        return None
-    found = []
+        return "the session's file system is not local"
+    changed = next((k for k in _CHANGED_BY if spark.conf.get(k) != "false"), None)
+    return f"the session sets {changed}" if changed else ""
+
+
+def _find_folders(graph: Graph, bases: dict[str, Path]) -> dict[str, str]:
+    """The folders of streams of Parquet files, where a path names one."""
+    found = {}
     for name, stream in graph.streams.items():
-        path = dict(_options(stream, bases.get(name)))["path"] if stream.format == "parquet" else ""
-        folder = os.path.normpath(unliteral(local_path(path)))
-        scan, _ = scan_of(stream, frame, typer, folder if os.path.isdir(folder) else "")
-        if scan is None:
-            return None
-        found.append(scan)
-    return tuple(found)
+        if stream.format == "parquet":
+            folder = os.path.normpath(unliteral(local_path(_options(stream, bases.get(name))["path"])))
+            if os.path.isdir(folder):
+                found[name] = folder
+    return found
+
+
+def _scan(plan: Plan, stream: Stream, typer: SparkTyper) -> Scan:
+    """How tasks read the files of a stream."""
+    folder = plan.settings.folders.get(stream.name, "")
+    return lower_scan(plan, stream, typer.result_schema(stream.name), folder)
 
 
 def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: bool = False) -> DataFrame:
@@ -132,7 +137,7 @@ def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: b
             reader = spark.readStream.format("binaryFile" if files else stream.format)
             return reader.schema(schema).options(**options).load()
     except Exception as e:
-        error = explained(e, None)
+        error = explain_error(e, None)
         raise SourceError(f"stream {stream.name}: {error}") from e
 
 
@@ -155,19 +160,3 @@ def _options(stream: Stream, base: Path | None) -> dict[str, str]:
         else:
             raise SourceError(f"stream {stream.name}: there is nothing at {resolved}")
     return options
-
-
-def _as_planned(graph: Graph, plan: plan_file.PlanFile, user: dict[str, UserAggregate]) -> Graph:
-    """The graph in the order of the plan, with removed queries that still share state."""
-    if (
-        not plan.retired
-        and list(plan.queries) == list(graph.queries)
-        and list(plan.streams) == list(graph.streams)
-    ):
-        return graph
-    binder = Binder(user)
-    for name in plan.streams:
-        binder.add_stream(graph.streams[name])
-    for name, query in plan.queries.items():
-        binder.create_query(parse_query(name, query["text"]))
-    return binder.graph()

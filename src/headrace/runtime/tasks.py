@@ -12,15 +12,15 @@ from functools import partial
 import pyarrow as pa
 
 from headrace.errors import CheckpointError
-from headrace.kernels import codec, duck
-from headrace.kernels.rows import Layout, row_chunks
+from headrace.kernels import connection, payloads
 from headrace.kernels.scan import Scan, file_chunks
 from headrace.kernels.slot import run_slot
-from headrace.kernels.source import run_source
-from headrace.kernels.spec import Program
-from headrace.runtime.orders import taken
+from headrace.kernels.source_stage import run_source
+from headrace.kernels.spark_rows import Layout, row_chunks
+from headrace.program.program import Program
+from headrace.runtime.orders import receive_orders
 from headrace.state import Store
-from headrace.state.faults import FORBIDDEN, FULL, explanation
+from headrace.state.disk_faults import FORBIDDEN, FULL, describe_fault
 
 Arrow = Iterator[pa.RecordBatch]
 _SETTLING = 3  # tasks after which a worker has imported all it will need
@@ -42,12 +42,12 @@ def slot_task(program: Program, level: int) -> Callable[[Arrow], Arrow]:
 
 
 def _source(program: Program, layout: Layout, rows: Arrow) -> Arrow:
-    batch = taken().batch
-    return _guarded(batch.store, run_source(program, batch, row_chunks(layout, rows)))
+    orders = receive_orders()
+    return _guard(orders.store, run_source(program, orders, row_chunks(layout, rows)))
 
 
 def _scan(program: Program, scans: tuple[Scan, ...], rows: Arrow) -> Arrow:
-    orders = taken()
+    orders = receive_orders()
     mine = [
         split
         for frame in rows
@@ -55,26 +55,26 @@ def _scan(program: Program, scans: tuple[Scan, ...], rows: Arrow) -> Arrow:
         if number < len(orders.splits)
         for split in orders.splits[number]
     ]
-    return _guarded(orders.batch.store, run_source(program, orders.batch, file_chunks(scans, mine)))
+    return _guard(orders.store, run_source(program, orders, file_chunks(scans, mine)))
 
 
 def _slot(program: Program, level: int, rows: Arrow) -> Arrow:
-    batch = taken().batch
-    return _guarded(batch.store, run_slot(program, batch, level, rows))
+    orders = receive_orders()
+    return _guard(orders.store, run_slot(program, orders, level, rows))
 
 
-def _guarded(store: Store, rows: Arrow) -> Arrow:
+def _guard(store: Store, rows: Arrow) -> Arrow:
     """What a failing disk says, in the user's words; and no connection is used again after an error."""
     settle()
     try:
         yield from rows
     except OSError as e:
-        duck.reset()
+        connection.reset()
         if e.errno in (*FULL, *FORBIDDEN, errno.EIO):
-            raise CheckpointError(explanation(e, store.uri, "the files of this batch", "write")) from e
+            raise CheckpointError(describe_fault(e, store.uri, "the files of this batch", "write")) from e
         raise
     except BaseException:
-        duck.reset()
+        connection.reset()
         raise
 
 
@@ -91,6 +91,6 @@ def settle() -> None:
 def greet(rows: Arrow) -> Arrow:
     """A task of the warm-up: a worker that has done it is ready for a batch."""
     settle()
-    duck.connect().sql("SELECT 1").to_arrow_table()
+    connection.connect().sql("SELECT 1").to_arrow_table()
     for _ in rows:
-        yield codec.message(0, codec.PROGRESS, {})
+        yield payloads.make_message(0, None)

@@ -8,20 +8,21 @@ with Spark's own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import MapType, StructType
+from sqlglot import exp
 
 from headrace.errors import SqlError
 from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.duck import spark_sql
 from headrace.physical.duck_cast import spark_name
-from headrace.runtime.faults import quiet
+from headrace.runtime.spark_faults import quiet
 
 _BUCKET = re.compile(r"\b_bucket\(", re.IGNORECASE)
 _SPARK = {
@@ -43,14 +44,14 @@ class SparkTyper:
     def column_types(self, relation: str) -> dict[str, str]:
         return {f.name: f.dataType.simpleString() for f in self.schema(relation)}
 
-    def types(self, relation: str, expressions: Sequence[str]) -> list[str]:
-        columns = self.column_types(relation)
+    def types(self, relation: str, expressions: list[exp.Expr]) -> list[str]:
+        columns, spelled = self.column_types(relation), [spark_sql(e) for e in expressions]
         known = {f"`{c}`": type_ for c, type_ in columns.items()}  # Spark need not be asked again
-        if asked := [e for e in dict.fromkeys(expressions) if e not in known]:
+        if asked := [e for e in dict.fromkeys(spelled) if e not in known]:
             listed = ", ".join(f"{e} AS e{i}" for i, e in enumerate(asked))
             schema = self._analyse(relation, f"SELECT {listed} FROM {_row(columns)}")
             known |= {e: f.dataType.simpleString() for e, f in zip(asked, schema, strict=True)}
-        return [known[e] for e in expressions]
+        return [known[e] for e in spelled]
 
     def result_schema(self, relation: str) -> bytes:
         return _arrow(self.schema(relation))
@@ -86,7 +87,7 @@ class SparkTyper:
                 for i in relation.inputs
             ]
             return self._analyse(name, " UNION ALL ".join(arms))
-        time = "timestamp" if relation.unit == "us" else "bigint"
+        time = self.graph.window_type(name)
         scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
         if isinstance(relation, Derive):
             condition, source = relation.where, _row(scope | self.column_types(relation.input))

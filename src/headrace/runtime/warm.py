@@ -7,8 +7,8 @@ import threading
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from headrace.kernels import codec
-from headrace.runtime.faults import quiet
+from headrace.kernels import payloads
+from headrace.runtime.spark_faults import quiet
 from headrace.runtime.tasks import greet
 
 _warmed: set[str] = set()
@@ -26,7 +26,7 @@ def _run(spark: SparkSession) -> None:
     try:
         with quiet():
             size = max(1, spark.sparkContext.defaultParallelism)
-            sent = spark.range(0, size, 1, size).mapInArrow(greet, codec.EXCHANGE)
-            sent.repartitionById(size, F.col("slot")).mapInArrow(greet, codec.EXCHANGE).collect()
+            sent = spark.range(0, size, 1, size).mapInArrow(greet, payloads.EXCHANGE)
+            sent.repartitionById(size, F.col("slot")).mapInArrow(greet, payloads.EXCHANGE).collect()
     except Exception:
         pass

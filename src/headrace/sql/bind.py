@@ -1,9 +1,8 @@
-"""Statements to the query graph: names resolved, windows in ticks, what can never end refused.
+"""Statements to the query graph: names resolved, windows in ticks.
 
 `Binder` keeps the streams and relations known so far. Binding a query flattens what is stateless into raw
-relations, gives sub-selects and the arms of unions names of their own, and checks the two promises of
-DESIGN §4.4: a query must be able to emit (its window must rest on a progressing attribute) and must be able
-to purge its state.
+relations and gives sub-selects and the arms of unions names of their own. Whether a query can ever emit, and
+purge its state, is for the planner to say (`optimizer/check_plan.py`).
 """
 
 from __future__ import annotations
@@ -269,43 +268,17 @@ class Binder:
         items = Grouping(scope, select, group, window)
         window = items.window.spec if items.window else window
         attribute = items.window.attribute if items.window else attribute
-        self._check_window(source, window, attribute)
         if where is not None:
             source = self._filtered(source, where)
         if grouped:
-            aggregate = items.aggregate(name, source)
+            aggregate = items.aggregate(name, source, attribute)
             if not select.args.get("distinct"):
                 return aggregate
             inner = Aggregate(**{**aggregate.__dict__, "name": self._name_part()})
             self.relations[inner.name] = inner
             return distinct(name, inner.name, inner.columns, None, inner.unit)
         outputs = scope.outputs(select.expressions, windowed=True)
-        return distinct(name, source.name, outputs, window, source.unit)
-
-    def _check_window(self, source: Relation, window: WindowSpec | None, attribute: str | None) -> None:
-        if not isinstance(source, Raw):
-            if attribute and attribute.lower() not in WINDOW_COLUMNS:
-                raise PlanError(
-                    f"the window is on {attribute!r}, but {source.name} makes progress by its own windows; "
-                    "leave the attribute out"
-                )
-            return
-        if window is None:
-            raise PlanError(
-                f"no window: the aggregate over {source.name} would never be complete, "
-                "and its state never purged. "
-                "Write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE], or RANGE ALL for a landmark window"
-            )
-        if source.time is None:
-            raise PlanError(
-                f"{source.name} has no progressing attribute left (it is not among its columns), so the "
-                "window could never close: keep it in the SELECT of " + source.name
-            )
-        if attribute is not None and attribute.lower() != source.time.lower():
-            raise PlanError(
-                f"the window is on {attribute!r}, but {source.name} makes progress on {source.time!r}, "
-                f"so it could never close: put the window on {source.time}"
-            )
+        return distinct(name, source.name, outputs, window, source.unit, attribute)
 
     def _filtered(self, source: Relation, where: exp.Expr) -> Relation:
         """The source under a WHERE, as a relation of its own."""

@@ -64,7 +64,7 @@ class Grouping:
         if name:
             self.key_names[name.lower()] = resolved
 
-    def aggregate(self, name: str, source: Relation) -> Aggregate:
+    def aggregate(self, name: str, source: Relation, on: str | None) -> Aggregate:
         outputs: list[Output] = []
         for i, e in enumerate(self.select.expressions):
             if isinstance(e, exp.Star):
@@ -82,6 +82,7 @@ class Grouping:
             tuple(self.calls),
             with_window(unique(outputs)),
             condition,
+            on,
         )
 
     def _output(self, node: exp.Expr, aliases: bool = False) -> exp.Expr:
@@ -146,6 +147,7 @@ def distinct(
     outputs: tuple[Output, ...] | tuple[str, ...],
     window: WindowSpec | None,
     unit: str,
+    on: str | None = None,
 ) -> Aggregate:
     """SELECT DISTINCT: a grouping by all that is selected."""
     pairs = [(o, exp.column(o)) if isinstance(o, str) else o for o in outputs]
@@ -158,4 +160,4 @@ def distinct(
         if e not in keys:
             keys.append(e)
         out.append((column, exp.column(f"k{keys.index(e)}")))
-    return Aggregate(name, source, window, unit, tuple(keys), (), with_window(tuple(out)))
+    return Aggregate(name, source, window, unit, tuple(keys), (), with_window(tuple(out)), on=on)

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from headrace.errors import HeadraceError, SqlError
 from headrace.sql.statements import BracketWindow
-from headrace.windows import WindowSpec, ticks
+from headrace.windows import Sliding, WindowSpec, make_window, ticks
 
 Fail = Callable[[str], SqlError]
 _SECOND = 1_000_000
@@ -74,7 +74,7 @@ def bracket_window(clause: BracketWindow, unit: str, fail: Fail) -> WindowSpec:
         range_ = None if clause.range is None else _ticks(clause.range, unit)
         slide = _ticks(clause.slide, unit) if clause.slide is not None else range_
         assert slide is not None
-        return WindowSpec(
+        return make_window(
             range_,
             slide,
             _origin(clause.origin, unit, fail) if clause.origin else 0,
@@ -104,7 +104,7 @@ def group_window(
             range_ = _ticks(words[0], unit)
             slide = _ticks(words[1], unit) if len(words) > 1 else range_
             origin = _ticks(words[2], unit) if len(words) > 2 else 0
-            spec = WindowSpec(range_, slide, origin)
+            spec = make_window(range_, slide, origin)
         except HeadraceError as e:
             raise fail(str(e)) from e
         return GroupWindow(spec, arguments[0].name, node, name, True)
@@ -122,7 +122,7 @@ def group_window(
         length = int(inner.expression.this) * (_SECOND if unit == "us" else 1)
         if length <= 0:
             raise fail("the length of a window must be positive")
-        return GroupWindow(WindowSpec(length, length), inner.this.name, node, name, False, length)
+        return GroupWindow(Sliding(length, range=length), inner.this.name, node, name, False, length)
     return None
 
 

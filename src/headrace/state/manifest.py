@@ -20,10 +20,12 @@ import time
 from collections.abc import Iterator
 
 from headrace.errors import CheckpointError
-from headrace.state.faults import join
+from headrace.state.disk_faults import join
+from headrace.state.format import check_format
 from headrace.state.record import (
     Damaged,
     Manifest,
+    OtherFormat,
     Outputs,
     ResultFile,
     StreamState,
@@ -158,6 +160,8 @@ class ManifestLog:
         )
 
     def _damaged(self, version: int, why: Exception) -> CheckpointError:
+        if isinstance(why, OtherFormat):
+            check_format(self.store.uri, why.found)
         what = str(why) if isinstance(why, Damaged) else f"it cannot be understood ({why!r})"
         message = (
             f"manifest {join(self.store.uri, path_of(version))} is damaged: {what}. A manifest "

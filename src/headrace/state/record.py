@@ -14,24 +14,50 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
+from headrace.state.format import FORMAT
 from headrace.state.segment import SegmentMeta
-
-FORMAT = 1
 
 
 class Damaged(ValueError):
     """These bytes are not a whole manifest; the message says in what respect."""
 
 
+class OtherFormat(ValueError):
+    """A whole manifest that another version of Headrace wrote."""
+
+    def __init__(self, found: object) -> None:
+        super().__init__(f"it has format {found}")
+        self.found = found
+
+
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """How far a stream has come, in ticks, and the rows counted since the checkpoint began."""
+    """How far a stream has come, and the rows counted since the checkpoint began."""
 
-    max_seen: int | None = None
-    low_watermark: int | None = None
+    seen: Observation = NOTHING_SEEN
+    frontier: Frontier = NOTHING_KNOWN
     rows: int = 0
     late: int = 0
     rejected: int = 0
+
+    @property
+    def max_seen(self) -> int | None:
+        """The largest progressing value, in ticks."""
+        return self.seen.largest
+
+    @property
+    def low_watermark(self) -> int | None:
+        """The bound on what is still to come, in ticks."""
+        return self.frontier.bound
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> StreamState:
+        """The inverse of `dataclasses.asdict`."""
+        groups = tuple((tuple(group), bound) for group, bound in value["frontier"]["groups"])
+        frontier = Frontier(value["frontier"]["bound"], groups)
+        counts = {name: value[name] for name in ("rows", "late", "rejected")}
+        return StreamState(Observation(**value["seen"]), frontier, **counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +142,7 @@ def decode(data: bytes, version: int) -> Manifest:
         version=version,
         batch_id=state["batch_id"],
         fingerprint=state["fingerprint"],
-        streams={name: StreamState(**stream) for name, stream in state["streams"].items()},
+        streams={name: StreamState.from_json(stream) for name, stream in state["streams"].items()},
         route=tuple(state["route"]),
         slots=state["slots"],
         segments=tuple(map(SegmentMeta.from_json, state["segments"])),
@@ -143,7 +169,7 @@ def parse(line: bytes, version: int) -> dict[str, Any]:
     """The first line as JSON, of a format and version that we expect."""
     head: dict[str, Any] = json.loads(line)
     if head["format"] != FORMAT:
-        raise Damaged(f"it has format {head['format']}, this version of Headrace reads format {FORMAT}")
+        raise OtherFormat(head["format"])
     if head["version"] != version:
         raise Damaged(f"its content is that of version {head['version']}")
     return head

@@ -7,55 +7,83 @@ the table *is* the page cache, and only the pages of the pids that are used are 
 buffers are compressed (LZ4), as the network is slower than that.
 
 `SegmentMeta` is what a manifest keeps: enough to decide, without opening the file, whether a slot needs it
-(`pids`) and whether progress has passed it (`max_pane`). The Arrow footer is at the end of the file, so one
-that was cut short is recognised when it is opened, and its size is compared with the manifest's first.
+(`pids`) and whether progress has passed it (`span`). What the rows mean is their operator's business: a segment
+knows its node, which input of it the rows came by, the span of progress they cover, and the batch that wrote them.
+Mini-partitions are *released* one by one, as the slots that own them merge their share into newer segments or need
+it no more; the file goes with its last one. The Arrow footer is at the end of the file, so one that was cut short is
+recognised when it is opened, and its size is compared with the manifest's first.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import CheckpointError, InternalError
-from headrace.state.faults import join
+from headrace.state.disk_faults import join
 from headrace.state.store import Store
 
 ENDS = b"headrace.ends"
-REQUIRED = {"pid": pa.uint16(), "pane": pa.int64()}
 LOCAL = pa.ipc.IpcWriteOptions(unify_dictionaries=True)
 REMOTE = pa.ipc.IpcWriteOptions(unify_dictionaries=True, compression="lz4")
 
 
+class Span(NamedTuple):
+    """The progressing values [low, high) that rows cover."""
+
+    low: int
+    high: int
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentMeta:
-    """A segment as a manifest names it. `pids` is sorted; `min_pane` > `max_pane` means no row."""
+    """A segment as a manifest names it. `pids`, sorted, are those not released yet; `live_rows` are theirs."""
 
     path: str
     node: str
-    rows: int
+    rows: int  # in the file
     bytes: int
     pids: tuple[int, ...]
-    min_pane: int
-    max_pane: int
-    level: int = 0
+    span: Span
+    live_rows: int
+    epoch: int  # version of the batch that wrote it
+    tier: int = 0  # how often its rows have been merged
+    input: int = 0  # of the node
+    parked: bool = False
 
-    def to_json(self) -> list[Any]:
-        """A JSON array, in the order of the fields; the pids are a bit set in hexadecimal."""
-        bits = pids_to_hex(self.pids)
-        return [self.path, self.node, self.rows, self.bytes, bits, self.min_pane, self.max_pane, self.level]
+    @property
+    def live_bytes(self) -> int:
+        """The share of the file that is not released, by rows."""
+        return self.bytes * self.live_rows // max(self.rows, 1)
+
+    def release(self, pids: Iterable[int], rows: int) -> SegmentMeta | None:
+        """What is left when these mini-partitions, with so many rows, are not needed any more."""
+        gone = set(pids)
+        left = tuple(pid for pid in self.pids if pid not in gone)
+        return replace(self, pids=left, live_rows=self.live_rows - rows) if left else None
+
+    def to_json(self) -> dict[str, Any]:
+        """By name, without what is as usual; the pids are a bit set in hexadecimal."""
+        value = {f.name: getattr(self, f.name) for f in fields(self)}
+        value = {name: v for name, v in value.items() if v != _USUAL.get(name, value)}
+        return value | {"pids": pids_to_hex(self.pids)}
 
     @staticmethod
-    def from_json(value: list[Any]) -> SegmentMeta:
+    def from_json(value: Mapping[str, Any]) -> SegmentMeta:
         """The inverse of `to_json`."""
-        path, node, rows, size, bits, low, high, level = value
-        return SegmentMeta(path, node, rows, size, pids_from_hex(bits), low, high, level)
+        known = dict(value) | {"pids": pids_from_hex(value["pids"]), "span": Span(*value["span"])}
+        return SegmentMeta(**known)
+
+
+_USUAL = {"tier": 0, "input": 0, "parked": False}
 
 
 @lru_cache(maxsize=4096)  # the segments of a slot mostly have the same pids, batch after batch
@@ -73,15 +101,13 @@ def pids_from_hex(text: str) -> tuple[int, ...]:
     return tuple(pid for pid, bit in enumerate(reversed(f"{int(text, 16):b}")) if bit == "1")
 
 
-def write_segment(store: Store, path: str, node: str, table: pa.Table, level: int = 0) -> SegmentMeta:
+def write_segment(
+    store: Store, path: str, node: str, table: pa.Table, span: Span, epoch: int, tier: int = 0, input: int = 0
+) -> SegmentMeta:
     """Write state rows, already sorted by `pid`, as the segment `path`; durable when it returns."""
-    for name, kind in REQUIRED.items():
-        if name not in table.column_names or table.schema.field(name).type != kind or table[name].null_count:
-            raise InternalError(
-                f"state of {node}: expected column {name} {kind} without nulls, got {table.schema}"
-            )
+    if "pid" not in table.column_names or table.schema.field("pid").type != pa.uint16() or table["pid"].null_count:
+        raise InternalError(f"state of {node}: expected a column pid uint16 without nulls, got {table.schema}")
     ends = pid_ends(node, table)
-    span = pc.min_max(table["pane"])
     metadata = {**(table.schema.metadata or {}), ENDS: json.dumps([list(ends), list(ends.values())])}
     table = table.combine_chunks().replace_schema_metadata(metadata)
     options = LOCAL if store.is_local else REMOTE
@@ -91,8 +117,7 @@ def write_segment(store: Store, path: str, node: str, table: pa.Table, level: in
                 writer.write_table(table)
             size = sink.tell()
         store.sync(path)
-    low, high = (span["min"].as_py(), span["max"].as_py()) if table.num_rows else (0, -1)
-    return SegmentMeta(path, node, table.num_rows, size, tuple(ends), low, high, level)
+    return SegmentMeta(path, node, table.num_rows, size, tuple(ends), span, table.num_rows, epoch, tier, input)
 
 
 def pid_ends(node: str, table: pa.Table) -> dict[int, int]:
@@ -106,10 +131,13 @@ def pid_ends(node: str, table: pa.Table) -> dict[int, int]:
 
 
 def read_segment(store: Store, meta: SegmentMeta, pids: frozenset[int] | None = None) -> pa.Table:
-    """The rows of `pids` (None: all), in the order of the file; on the local disk nothing is copied."""
+    """The rows of those of `pids` (None: all) that are not released, in the order of the file; on the local disk
+    nothing is copied.
+    """
     reader, ends = open_segment(store, meta)
     metadata = {key: value for key, value in (reader.schema.metadata or {}).items() if key != ENDS}
-    if pids is not None and pids.isdisjoint(ends):
+    mine = frozenset(meta.pids) if pids is None else pids.intersection(meta.pids)
+    if not mine:
         return reader.schema.with_metadata(metadata).empty_table()
     try:
         table = reader.read_all().replace_schema_metadata(metadata)
@@ -117,9 +145,9 @@ def read_segment(store: Store, meta: SegmentMeta, pids: frozenset[int] | None = 
         raise damaged(store, meta, str(error)) from error
     if table.num_rows != meta.rows:
         raise damaged(store, meta, f"{meta.rows} rows expected, {table.num_rows} found")
-    if pids is None or pids.issuperset(ends):
+    if mine.issuperset(ends):
         return table
-    return pa.concat_tables([table.slice(start, end - start) for start, end in runs_of(ends.items(), pids)])
+    return pa.concat_tables([table.slice(start, end - start) for start, end in runs_of(ends.items(), mine)])
 
 
 def runs_of(ends: Iterable[tuple[int, int]], pids: frozenset[int]) -> Iterator[tuple[int, int]]:
@@ -137,11 +165,12 @@ def runs_of(ends: Iterable[tuple[int, int]], pids: frozenset[int]) -> Iterator[t
         yield start, previous
 
 
-def pid_sizes(store: Store, meta: SegmentMeta) -> dict[int, int]:
-    """The number of rows of each pid, from the footer alone."""
+def pid_sizes(store: Store, meta: SegmentMeta) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The number of rows that each pid has in the file, by pid, from the footer alone."""
     _, ends = open_segment(store, meta)
-    previous = [0, *ends.values()]
-    return {pid: end - start for (pid, end), start in zip(ends.items(), previous, strict=False)}
+    sizes = np.zeros(max(ends, default=0) + 1, np.int64)
+    sizes[list(ends)] = np.diff(list(ends.values()), prepend=0)
+    return sizes
 
 
 def open_segment(store: Store, meta: SegmentMeta) -> tuple[Any, dict[int, int]]:

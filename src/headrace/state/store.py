@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from headrace.errors import CheckpointError
 from headrace.state.disk import Disk, FileEntry, LocalDisk, RemoteDisk
-from headrace.state.faults import explained
+from headrace.state.disk_faults import explain_fault
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 FORBIDDEN_PARTS = frozenset(("", ".", ".."))
@@ -81,7 +81,7 @@ class Store:
 
     def explain(self, rel: str, doing: str) -> AbstractContextManager[None]:
         """Within it, an OSError about `rel` becomes a CheckpointError that says what to do."""
-        return explained(self.uri, rel, doing)
+        return explain_fault(self.uri, rel, doing)
 
     def checked(self, rel: str) -> str:
         """`rel` itself; a path that is absolute or leads out of the store is refused."""

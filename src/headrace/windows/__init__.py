@@ -1,24 +1,23 @@
-"""The window algebra: specifications, windows/extent/wids, panes. Pure mathematics on integers."""
+"""The window algebra: windows/extent/wids, panes. Pure mathematics on integers and arrays of integers."""
 
-from headrace.windows.algebra import FOREVER, Window, extent, first_end, first_open, wids, window, windows
+from headrace.windows.cumulative import Cumulative
 from headrace.windows.duration import ticks
-from headrace.windows.panes import LANDMARK_LIMIT, closing, needed_from, pane_of, shared_pane
-from headrace.windows.spec import WindowSpec
+from headrace.windows.landmark import LANDMARK_LIMIT, Landmark
+from headrace.windows.panes import Grid, make_window, share_grid
+from headrace.windows.sliding import Sliding
+from headrace.windows.spec import FOREVER, LONGEST, Runs, WindowSpec
 
 __all__ = [
     "FOREVER",
     "LANDMARK_LIMIT",
-    "Window",
+    "LONGEST",
+    "Cumulative",
+    "Grid",
+    "Landmark",
+    "Runs",
+    "Sliding",
     "WindowSpec",
-    "closing",
-    "extent",
-    "first_end",
-    "first_open",
-    "needed_from",
-    "pane_of",
-    "shared_pane",
+    "make_window",
+    "share_grid",
     "ticks",
-    "wids",
-    "window",
-    "windows",
 ]

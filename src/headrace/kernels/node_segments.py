@@ -1,0 +1,109 @@
+"""A slot's share of the state of one node: read it, release it, write it.
+
+What a slot owns of a segment are the rows of its mini-partitions. Three things happen to it after a batch, by one
+rule, `Operator.needed_from`:
+
+* segments whose span ends there or before are released: no later window looks at them;
+* segments are compacted in tiers, so that a row is rewritten only a logarithmic number of times: when a tier has
+  `FAN_IN` segments they become, together with what arrived, one segment of the next tier, and the old ones are
+  released. State is then read from O(FAN_IN · log batches) files, and appending stays O(batch) amortised;
+* what arrived becomes a segment of tier 0 otherwise.
+
+A segment written before a mini-partition moved is shared by several slots. Each releases and compacts its own
+share, so that moves do not keep files alive; the driver drops a file when its last mini-partition is released.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.kernels.operator import Operator
+from headrace.program.messages import Release
+from headrace.state import SegmentMeta, Store, pid_sizes, read_segment, write_segment
+
+FAN_IN = 8
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class NodeSegments:
+    """The live segments of `node` that hold rows of `pids`."""
+
+    def __init__(
+        self, store: Store, node: str, segments: Sequence[SegmentMeta], pids: frozenset[int], version: int
+    ) -> None:
+        self.store, self.node, self.pids, self.version = store, node, pids, version
+        self.live = [m for m in segments if m.node == node and not pids.isdisjoint(m.pids)]
+        self.written: list[SegmentMeta] = []
+        self.released: list[Release] = []
+
+    def read(self) -> list[pa.Table]:
+        """The rows of this slot's mini-partitions, on the local disk without copying them."""
+        return [self._rows_of(m) for m in self.live]
+
+    def retain(self, operator: Operator) -> None:
+        """Let go of what nobody needs, and write what arrived, with a full tier."""
+        needed = operator.needed_from()
+        expired = [m for m in self.live if m.span.high <= needed]
+        self.live = [m for m in self.live if m.span.high > needed]
+        chosen, tier = choose_tier(self.live)
+        kept = operator.keep([*map(self._rows_of, chosen), *operator.arrived()])
+        self.live = [m for m in self.live if m not in chosen]
+        self._release([*expired, *chosen])
+        if kept is not None and kept[0].num_rows:
+            path = f"segments/{self.node}/{self.version:012d}-{uuid.uuid4().hex}.arrow"
+            meta = write_segment(self.store, path, self.node, kept[0], kept[1], self.version, tier)
+            self.written.append(meta)
+            self.live.append(meta)
+
+    def count_rows(self, pids: int) -> tuple[Array, Array]:
+        """Rows and bytes of each of this slot's mini-partitions, by pid."""
+        rows, size = np.zeros(pids, np.int64), np.zeros(pids, np.float64)
+        mine = np.zeros(pids, bool)
+        mine[list(self.pids)] = True
+        for meta in self.live:
+            of_file = np.zeros(pids, np.int64)
+            sizes = self._sizes(meta)
+            of_file[: sizes.size] = sizes
+            held = np.zeros(pids, bool)
+            held[list(meta.pids)] = True
+            share = np.where(held & mine, of_file, 0)
+            rows += share
+            size += share * (meta.bytes / max(meta.rows, 1))
+        return rows, size.astype(np.int64)
+
+    def _rows_of(self, meta: SegmentMeta) -> pa.Table:
+        return read_segment(self.store, meta, self.pids).replace_schema_metadata(None)
+
+    def _sizes(self, meta: SegmentMeta) -> Array:
+        return _read_sizes(self.store, replace(meta, pids=(), live_rows=0))
+
+    def _release(self, metas: Sequence[SegmentMeta]) -> None:
+        for meta in metas:
+            mine = tuple(pid for pid in meta.pids if pid in self.pids)
+            rows = int(self._sizes(meta)[list(mine)].sum())
+            self.released.append(Release(meta.path, mine, rows))
+
+
+@lru_cache(maxsize=4096)  # a file never changes, and is asked about in every batch while it lives
+def _read_sizes(store: Store, meta: SegmentMeta) -> Array:
+    return pid_sizes(store, meta)
+
+
+def choose_tier(segments: Sequence[SegmentMeta]) -> tuple[list[SegmentMeta], int]:
+    """The segments to merge with what arrived, and the tier of the outcome."""
+    tier = 0
+    chosen: list[SegmentMeta] = []
+    while True:
+        alike = [m for m in segments if m.tier == tier]
+        if len(alike) + bool(chosen) < FAN_IN:
+            return chosen, tier
+        chosen += alike
+        tier += 1

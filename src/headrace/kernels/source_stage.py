@@ -1,0 +1,102 @@
+"""The source stage: one pass over a task's share of the batch for the whole query set.
+
+In: chunks of rows of a stream, either sent by Spark (`spark_rows`) or read from files in the task (`scan`); each
+becomes the relation `src` with `_t` (ticks of the progressing attribute) and `c0…` (the scalar expressions
+the set needs). Out: for each node the partial rows per (pane, keys), by slot; and a `SourceReport` to every slot, so
+that progress travels with the data, as punctuation does (document 003 §4.1), and one Spark job is enough
+for a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Protocol
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.kernels import payloads
+from headrace.kernels.connection import connect, fetch_arrow
+from headrace.kernels.judge import Judge, Screened, make_judge
+from headrace.kernels.result_files import read_schema, write_file
+from headrace.kernels.sql_pieces import group_by, pane_sql, pid_sql
+from headrace.program.messages import Files, Orders, SourceReport, StreamCount
+from headrace.program.program import PaneNode, Program, RowsQuery, SourceFeed
+from headrace.progress import Observation, fold
+
+
+class Chunk(Protocol):
+    """Rows of one stream, as many as are aggregated at once."""
+
+    @property
+    def stream(self) -> str: ...
+
+    @property
+    def num_rows(self) -> int: ...
+
+    def screen(self, con: duckdb.DuckDBPyConnection, rule: Judge, late: pa.Schema) -> Screened:
+        """Makes the relation `src` of the rows that are part of the stream."""
+        ...
+
+    def leave(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Takes `src` away again."""
+        ...
+
+
+def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+    """The source stage over one task's chunks."""
+    con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
+    seen = {s.name: Observation() for s in program.streams}
+    counts = {s.name: StreamCount() for s in program.streams}
+    rules = {s.name: make_judge(orders, s) for s in program.streams}
+    feeds = [(node, feed) for node in program.pane_nodes() for feed in node.feeds]
+    results: dict[str, Files] = {}
+    for chunk in chunks:
+        name = chunk.stream
+        schema = program.late_schemas[name]
+        screened = chunk.screen(con, rules[name], read_schema(schema))
+        seen[name] = fold([seen[name], Observation(screened.largest)])
+        counts[name] = _count(counts[name], chunk.num_rows, screened.late)
+        if screened.late is not None:
+            file = write_file(orders.store, f"late/{name}", orders.version, screened.late, schema)
+            counts[name] = replace(counts[name], files=(*counts[name].files, file))
+        for node, feed in feeds:
+            if feed.stream == name:
+                partial = fetch_arrow(con, preaggregate_sql(node, feed, program.pids))
+                for slot, part in payloads.split_by_slot(partial, orders.route, orders.slots):
+                    yield from payloads.make_payloads(slot, node.name, part)
+        for query in program.passing:
+            if query.stream == name:
+                results[query.query] = (*results.get(query.query, ()), *_write_rows(con, orders, program, query))
+        chunk.leave(con)
+    for slot in range(orders.slots):
+        whole = slot == 0
+        yield payloads.make_message(slot, SourceReport(seen, counts, results) if whole else SourceReport(seen))
+
+
+def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
+    missed = pc.sum(pc.equal(late.column("_reason"), "late")).as_py() if late is not None else 0
+    rejected = late.num_rows - missed if late is not None else 0
+    return replace(count, rows=count.rows + rows, late=count.late + missed, rejected=count.rejected + rejected)
+
+
+def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int) -> str:
+    """Rows of `src` to partial rows (pid, pane, k…, p…) of a node."""
+    keys = [f"{k} AS k{i}" for i, k in enumerate(feed.keys)]
+    subs = [f"{s} AS p{i}" for i, s in enumerate(feed.subs)]
+    where = f" WHERE {feed.where}" if feed.where else ""
+    pane = f"{pane_sql('_t', *node.grid)} AS pane"
+    inner = f"SELECT {', '.join([pane, *keys, *subs])} FROM src{where}"
+    inner += group_by(["pane", *(f"k{i}" for i in range(len(keys)))])
+    return f"SELECT {pid_sql(node, pids)} AS pid, * FROM ({inner})"
+
+
+def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:
+    schema = program.schemas[query.query]
+    names = ", ".join(f'{c} AS "{f.name}"' for c, f in zip(query.columns, read_schema(schema), strict=True))
+    rows = fetch_arrow(con, f"SELECT {names} FROM src" + (f" WHERE {query.where}" if query.where else ""))
+    if rows.num_rows == 0:
+        return ()
+    return (write_file(orders.store, f"results/{query.query}", orders.version, rows, schema),)

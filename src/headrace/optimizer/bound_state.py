@@ -1,0 +1,27 @@
+"""What each table keeps from batch to batch, and what bounds it."""
+
+from __future__ import annotations
+
+from headrace.logical.plan import Aggregate
+from headrace.optimizer.describe import describe_length
+from headrace.optimizer.plan import PaneTable, Plan, StateBound
+
+
+def bound_state(plan: Plan) -> Plan:
+    bounds = {}
+    for table in plan.tables.values():
+        if not isinstance(table, PaneTable):
+            bounds[table.id] = StateBound("nothing", "from batch to batch")
+            continue
+        member = plan.graph.relations[table.members[0]]
+        assert isinstance(member, Aggregate)
+        counts = [w.count_panes(table.grid.width) for w in table.windows]
+        panes = max(counts, default=0)
+        pane = describe_length(table.grid.width, member.unit)
+        keeps = f"{panes:,} pane{'s' if panes > 1 else ''} of {pane} a group"
+        if all(w.reports_without_rows for w in table.windows):
+            until = "for ever: one row a group"
+        else:
+            until = "until their last window has closed"
+        bounds[table.id] = StateBound(keeps, until)
+    return plan.with_(bounds=bounds)

@@ -1,0 +1,78 @@
+"""The last rule only reads: it refuses a plan that could never give an answer, or never let go of its state.
+
+* An aggregate over rows needs a window on the attribute that makes progress: otherwise no group would ever be
+  complete. Whether progress reaches it is found by letting every stream advance and asking each relation on the way
+  (`pass_progress.find_frontier`).
+* An aggregate in the window of its input needs all rows of a window in one batch: inputs over different streams
+  close their windows at different times.
+* Every table has a bound on its state.
+"""
+
+from __future__ import annotations
+
+from headrace.errors import InternalError, PlanError
+from headrace.logical.plan import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Raw, Relation
+from headrace.optimizer.describe import describe_input
+from headrace.optimizer.pass_progress import find_frontier
+from headrace.optimizer.plan import Plan
+from headrace.progress import Frontier
+
+
+def check_plan(plan: Plan) -> Plan:
+    streams = {name: Frontier(0) for name in plan.graph.streams}
+    for name in plan.relations:
+        relation = plan.graph.relations[name]
+        if not isinstance(relation, Aggregate):
+            continue
+        source = plan.graph.relations[relation.input]
+        try:
+            if isinstance(source, Raw):
+                _check_window(plan.graph, relation, source, find_frontier(plan.graph, source.name, streams))
+            else:
+                _check_input(plan.graph, relation, source)
+        except PlanError as e:
+            raise PlanError(f"query {name.split('$')[0]}: {e}") from e
+    for table in plan.tables.values():
+        if table.id not in plan.bounds:
+            raise InternalError(f"nothing bounds the state of {table.label}")
+    return plan
+
+
+def _check_window(graph: Graph, relation: Aggregate, source: Raw, frontier: Frontier) -> None:
+    name = describe_input(graph, source.name)
+    if relation.window is None:
+        raise PlanError(
+            f"no window: the aggregate over {name} would never be complete, and its state never purged. "
+            "Write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE], or RANGE ALL for a landmark window"
+        )
+    if frontier.bound is None:
+        raise PlanError(
+            f"{name} has no progressing attribute left (it is not among its columns), so the "
+            f"window could never close: keep it in the SELECT of {'the sub-select' if '$' in source.name else name}"
+        )
+    if relation.on is not None and relation.on.lower() != str(source.time).lower():
+        raise PlanError(
+            f"the window is on {relation.on!r}, but {name} makes progress on {source.time!r}, "
+            f"so it could never close: put the window on {source.time}"
+        )
+
+
+def _check_input(graph: Graph, relation: Aggregate, source: Relation) -> None:
+    name = describe_input(graph, source.name)
+    if relation.on is not None and relation.on.lower() not in WINDOW_COLUMNS:
+        raise PlanError(
+            f"the window is on {relation.on!r}, but {name} makes progress by its own windows; leave the attribute out"
+        )
+    if relation.window is None and len({graph.streams_of(leaf) for leaf in _leaves(graph, source.name)}) > 1:
+        raise PlanError(
+            f"{name} unites queries over different streams, whose windows close at different times; give this "
+            "query a window of its own, like [RANGE 1 HOUR], or unite the streams first"
+        )
+
+
+def _leaves(graph: Graph, name: str) -> list[str]:
+    """The relations whose windows a relation shows."""
+    relation = graph.relations[name]
+    if isinstance(relation, Merge):
+        return [leaf for source in relation.inputs for leaf in _leaves(graph, source)]
+    return _leaves(graph, relation.input) if isinstance(relation, Derive) else [name]

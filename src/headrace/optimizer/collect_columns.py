@@ -1,0 +1,92 @@
+"""Which scalar expressions are computed on source rows: those of every table and stateless query, each once.
+
+Expressions are traced through selections, projections and unions to the columns of the stream itself, so that the
+whole set is one pass over it. What only removed queries have asked for is not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from headrace.logical.plan import Aggregate, Branch, Raw
+from headrace.optimizer.plan import CallColumns, PaneTable, PassingRows, Plan, SourceColumn, TableFeed, Typer
+from headrace.optimizer.trace_columns import spell, trace_to_stream
+
+
+def collect_columns(plan: Plan, typer: Typer) -> Plan:
+    collecting = _Collecting(plan)
+    feeds = {
+        t.id: collecting.feed(t)
+        for t in plan.tables.values()
+        if isinstance(t, PaneTable) and t.windows and isinstance(plan.graph.relations[_input(plan, t)], Raw)
+    }
+    passing = tuple(collecting.pass_rows())
+    columns = {}
+    for stream, expressions in collecting.expressions.items():
+        types = typer.types(stream, list(expressions.values()))
+        columns[stream] = tuple(
+            SourceColumn(f"c{i}", e, t) for i, (e, t) in enumerate(zip(expressions.values(), types, strict=True))
+        )
+    return plan.with_(columns=columns, feeds=feeds, passing=passing)
+
+
+def _input(plan: Plan, table: PaneTable) -> str:
+    member = plan.graph.relations[table.members[0]]
+    assert isinstance(member, Aggregate)
+    return member.input
+
+
+class _Collecting:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.expressions: dict[str, dict[str, exp.Expr]] = {s: {} for s in plan.graph.streams}  # by spelling
+
+    def name(self, stream: str, expression: exp.Expr) -> str:
+        mine, spelled = self.expressions[stream], spell(expression)
+        mine.setdefault(spelled, expression)
+        return f"c{list(mine).index(spelled)}"
+
+    def feed(self, table: PaneTable) -> tuple[TableFeed, ...]:
+        members = {name: self.plan.graph.relations[name] for name in table.members}
+        first = members[table.members[0]]
+        assert isinstance(first, Aggregate)
+        source = self.plan.graph.relations[first.input]
+        assert isinstance(source, Raw)
+        out = []
+        for i, branch in enumerate(source.branches):
+            where = self.name(branch.stream, branch.where) if branch.where is not None else None
+            keys = tuple(self._trace(source, branch, key) for key in first.keys)
+            calls: Mapping[str, tuple[CallColumns, ...]] = {
+                name: self._calls(member, i) for name, member in members.items() if isinstance(member, Aggregate)
+            }
+            out.append(TableFeed(branch.stream, where, keys, calls))
+        return tuple(out)
+
+    def _calls(self, member: Aggregate, branch: int) -> tuple[CallColumns, ...]:
+        source = self.plan.graph.relations[member.input]
+        assert isinstance(source, Raw)
+        arm = source.branches[branch]
+        return tuple(
+            CallColumns(
+                tuple(self._trace(source, arm, a) for a in call.arguments),
+                self._trace(source, arm, call.where) if call.where is not None else None,
+            )
+            for call in member.calls
+        )
+
+    def _trace(self, source: Raw, branch: Branch, expression: exp.Expr) -> str:
+        types = self.plan.types.get(source.name, {})
+        return self.name(branch.stream, trace_to_stream(source, branch, expression, types))
+
+    def pass_rows(self) -> list[PassingRows]:
+        out = []
+        for name in self.plan.graph.queries:
+            relation = self.plan.graph.relations[name]
+            if isinstance(relation, Raw) and name not in self.plan.settings.retired:
+                for branch in relation.branches:
+                    where = self.name(branch.stream, branch.where) if branch.where is not None else None
+                    columns = tuple(self._trace(relation, branch, exp.column(c)) for c in relation.columns)
+                    out.append(PassingRows(name, branch.stream, where, columns))
+        return out

@@ -1,0 +1,212 @@
+"""EXPLAIN: a plan for a person, as JSON, or as a Graphviz drawing.
+
+The text is made to fit a screen: what is read and how progress is known, which queries share which state, what each
+state is bounded by, and every exchange with its reason. The SQL behind it is `physical/explain_program.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headrace.errors import OptionError
+from headrace.logical.plan import Aggregate, Graph, Merge, Raw, Stream, inputs_of
+from headrace.optimizer.describe import describe_length, describe_window
+from headrace.optimizer.plan import PaneTable, Plan, Table
+from headrace.progress import Slack
+
+
+def explain_plan(plan: Plan, format: str = "text") -> str:
+    if format == "text":
+        return _write_text(plan)
+    if format == "json":
+        return json.dumps(_make_data(plan), indent=2)
+    if format == "dot":
+        return _write_dot(draw_plan(plan))
+    raise OptionError(f"explain: expected text, json or dot, got {format!r}")
+
+
+# -- text --------------------
+def _write_text(plan: Plan) -> str:
+    queries, streams = len(plan.schemas), len(plan.graph.streams)
+    lines = [
+        f"{_count(queries, 'query', 'queries')} over {_count(streams, 'stream')}: one pass over the input, "
+        f"{_count(plan.levels, 'exchange') if plan.tables else 'no exchange'}, {plan.settings.pids} mini-partitions",
+        "",
+    ]
+    lines += [_stream_line(plan, s) for s in plan.graph.streams.values()]
+    for table in _tables(plan):
+        lines += ["", *_table_lines(plan, table)]
+    lines += _exchange_lines(plan)
+    for query in dict.fromkeys(p.query for p in plan.passing):
+        lines += ["", f"{query}: rows pass at once, no exchange, no state"]
+    return "\n".join(lines) + "\n"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _tables(plan: Plan) -> list[Table]:
+    """The tables in use."""
+    return [t for t in plan.tables.values() if not isinstance(t, PaneTable) or t.windows]
+
+
+def _stream_line(plan: Plan, stream: Stream) -> str:
+    slack = stream.policy.bound if isinstance(stream.policy, Slack) else 0
+    progress = f"slack {describe_length(slack, stream.unit)}" if slack else "ordered"
+    reading, columns = plan.readings[stream.name], len(plan.columns[stream.name])
+    reader = "its files are read in the tasks" if reading.in_tasks else f"read by Spark: {reading.reason}"
+    return f"stream {stream.name}: progressing on {stream.on}, {progress}; {_count(columns, 'expression')}; {reader}"
+
+
+def _table_lines(plan: Plan, table: Table) -> list[str]:
+    member = plan.graph.relations[table.members[0]]
+    assert isinstance(member, Aggregate)
+    unit = member.unit
+    by = ", ".join(member.keys[i].sql(dialect="spark") for i in table.partition) or "nothing (one mini-partition)"
+    kind = f"panes of {describe_length(table.grid.width, unit)}" if isinstance(table, PaneTable) else "by window"
+    lines = [f"{table.id}  {table.label}: {kind}, partitioned by {by}"]
+    shown = [(name, depth) for m in table.members if m in plan.used for name, depth in _readers(plan, m, table.id, 0)]
+    shown = [(name, depth) for name, depth in shown if name in plan.schemas]
+    width = max((len(name) + 2 * depth for name, depth in shown), default=0)
+    for name, depth in dict.fromkeys(shown):
+        lines.append(f"    {'  ' * depth}{name:<{width - 2 * depth}}  {_describe(plan.graph, name)}")
+    bound = plan.bounds[table.id]
+    lines.append(f"    keeps {bound.keeps} {bound.until}")
+    return lines
+
+
+def _exchange_lines(plan: Plan) -> list[str]:
+    """The first exchange brings every table its groups; each later one has a reason of its own."""
+    used = {t.id for t in _tables(plan)}
+    found = [e for e in plan.exchanges if e.table in used]
+    first = [e.table for e in found if e.level == 0]
+    lines = ["", f"exchange 1 to {', '.join(first)}: groups come from every source task"] if first else []
+    for exchange in found:
+        if exchange.level:
+            by = f"by {', '.join(exchange.by)}" if exchange.by else "to one mini-partition"
+            lines.append(f"exchange {exchange.level + 1} to {exchange.table} {by}: {exchange.reason}")
+    return lines
+
+
+def _readers(plan: Plan, name: str, table: str, depth: int) -> list[tuple[str, int]]:
+    """A relation and those computed from it in the same slots, without state of their own."""
+    found = [(name, depth)]
+    deeper = depth + (name in plan.schemas)
+    for other in plan.relations:
+        relation = plan.graph.relations[other]
+        reads = not isinstance(relation, Raw) and name in inputs_of(relation) and other in plan.used
+        if reads and any(p.table == table for p in plan.parts.get(other, ())):
+            found += _readers(plan, other, table, deeper)
+    return found
+
+
+def _describe(graph: Graph, name: str) -> str:
+    relation = graph.relations[name]
+    if isinstance(relation, Aggregate):
+        return describe_window(relation.window, relation.unit) if relation.window else "same window"
+    return "union" if isinstance(relation, Merge) else "stateless"
+
+
+# -- JSON --------------------
+def _make_data(plan: Plan) -> dict[str, Any]:
+    return {
+        "streams": {
+            s.name: {
+                "progressing": s.on,
+                "reading": "tasks" if plan.readings[s.name].in_tasks else "spark",
+                "reason": plan.readings[s.name].reason,
+                "columns": {c.name: c.expression.sql(dialect="spark") for c in plan.columns[s.name]},
+            }
+            for s in plan.graph.streams.values()
+        },
+        "relations": {
+            name: {
+                "columns": dict(plan.types[name]),
+                "waits_for": list(plan.passages[name].streams),
+                "progress": plan.passages[name].attribute,
+                "parts": [
+                    {"level": p.level, "partition": None if p.partition is None else list(p.partition), "table": p.table}
+                    for p in plan.parts.get(name, ())
+                ],
+            }
+            for name in plan.relations
+        },
+        "tables": [_table_data(plan, t) for t in _tables(plan)],
+        "exchanges": [
+            {"table": e.table, "level": e.level, "by": list(e.by), "reason": e.reason} for e in plan.exchanges
+        ],
+        "queries": dict(plan.graph.queries),
+        "graph": draw_plan(plan),
+    }
+
+
+def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
+    member = plan.graph.relations[table.members[0]]
+    assert isinstance(member, Aggregate)
+    windows = table.windows if isinstance(table, PaneTable) else ()
+    return {
+        "table": table.id,
+        "label": table.label,
+        "level": table.level,
+        "streams": list(plan.streams_of(table.id)),
+        "pane": table.grid.width if isinstance(table, PaneTable) else None,
+        "partition": [member.keys[i].sql(dialect="spark") for i in table.partition],
+        "windows": [describe_window(w, member.unit) for w in windows],
+        "queries": _queries_of(plan, table),
+        "keeps": plan.bounds[table.id].keeps,
+        "until": plan.bounds[table.id].until,
+    }
+
+
+def _queries_of(plan: Plan, table: Table) -> list[str]:
+    """The queries whose results come from a table."""
+    return [q for q in plan.schemas if any(p.table == table.id for p in plan.parts.get(q, ()))]
+
+
+# -- drawing --------------------
+def draw_plan(plan: Plan) -> dict[str, Any]:
+    """Nodes and edges: streams, tables of state, queries."""
+    nodes: list[dict[str, str]] = []
+    edges: list[tuple[str, str]] = []
+    for stream in plan.graph.streams.values():
+        detail = f"progress on {stream.on}"
+        nodes.append({"id": f"s:{stream.name}", "label": stream.name, "kind": "stream", "detail": detail})
+    for table in _tables(plan):
+        member = plan.graph.relations[table.members[0]]
+        pane = isinstance(table, PaneTable) and describe_length(table.grid.width, member.unit)
+        detail = f"panes of {pane}" if pane else "same window"
+        nodes.append({"id": f"n:{table.id}", "label": table.label, "kind": "panes", "detail": detail})
+        edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.feeds.get(table.id, ())]
+    for name in plan.schemas:
+        relation = plan.graph.relations[name]
+        nodes.append({"id": f"q:{name}", "label": name, "kind": "query", "detail": _describe(plan.graph, name)})
+        if isinstance(relation, Raw):
+            edges += [(f"s:{b.stream}", f"q:{name}") for b in relation.branches]
+        above = _queries_above(plan.graph, name)
+        edges += [(f"q:{u}", f"q:{name}") for u in above]
+        if not above:
+            edges += [(f"n:{t.id}", f"q:{name}") for t in _tables(plan) if name in _queries_of(plan, t)]
+    return {"nodes": nodes, "edges": [list(e) for e in dict.fromkeys(edges)]}
+
+
+def _queries_above(graph: Graph, name: str) -> list[str]:
+    """The nearest queries a relation reads, through relations without a name."""
+    found: list[str] = []
+    for parent in inputs_of(graph.relations[name]):
+        if parent in graph.queries:
+            found.append(parent)
+        elif not isinstance(graph.relations[parent], Raw):
+            found += _queries_above(graph, parent)
+    return found
+
+
+def _write_dot(drawing: dict[str, Any]) -> str:
+    shapes = {"stream": "cds", "panes": "cylinder", "query": "box"}
+    out = ["digraph headrace {", "  rankdir=LR;", '  node [fontname="sans-serif"];']
+    for node in drawing["nodes"]:
+        label = json.dumps(f"{node['label']}\n{node['detail']}")
+        out.append(f"  {json.dumps(node['id'])} [label={label}, shape={shapes[node['kind']]}];")
+    out += [f"  {json.dumps(a)} -> {json.dumps(b)};" for a, b in drawing["edges"]]
+    return "\n".join([*out, "}"]) + "\n"

@@ -1,0 +1,33 @@
+"""Expressions over rows, traced to the columns of the stream they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from headrace.logical.plan import Branch, Raw
+
+
+def trace_to_stream(source: Raw, branch: Branch, expression: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
+    """An expression over the columns of `source` (of these Spark types) as one over those of a branch's stream.
+
+    The branches of a union are made alike: each is cast to the type of the whole.
+    """
+    inner = dict(branch.columns)
+    cast = types if len(source.branches) > 1 else {}
+
+    def visit(child: exp.Expr) -> exp.Expr:
+        if isinstance(child, exp.Column) and child.name in inner:
+            traced = inner[child.name].copy()
+            if child.name in cast:
+                return exp.Cast(this=traced, to=exp.DataType.build(cast[child.name], dialect="spark"))
+            return traced if isinstance(traced, (exp.Column, exp.Literal)) else exp.paren(traced)
+        return child
+
+    return expression.copy().transform(visit)
+
+
+def spell(expression: exp.Expr) -> str:
+    """An expression as Spark SQL: two that are spelled alike are the same."""
+    return expression.sql(dialect="spark", identify=True)

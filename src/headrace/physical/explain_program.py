@@ -1,0 +1,35 @@
+"""EXPLAIN, verbose: the SQL of the source stage and of the slots."""
+
+from __future__ import annotations
+
+from headrace.optimizer.plan import Plan
+from headrace.program.program import Advance, Emit, PaneNode, Program, Send, Step
+
+
+def explain_program(plan: Plan, program: Program) -> str:
+    lines = []
+    for stream in plan.graph.streams:
+        lines += [f"source columns of {stream}:"]
+        lines += [f"  {c.name} = {c.expression.sql(dialect='spark')} ({c.type})" for c in plan.columns[stream]]
+    for node in program.nodes:
+        lines += ["", f"node {node.name} ({node.label})"]
+        feeds = node.feeds if isinstance(node, PaneNode) else ()
+        for feed in feeds:
+            where = f" where {feed.where}" if feed.where else ""
+            keys = ", ".join(f"k{i} = {k}" for i, k in enumerate(feed.keys))
+            lines.append(f"  from {feed.stream}{where}: {keys or 'no keys'}")
+        for i, merge in enumerate(node.merges):
+            sub = f"{feeds[0].subs[i]} then " if feeds else ""
+            lines.append(f"  p{i} = {sub}{merge}")
+    for number, level in enumerate(program.levels):
+        lines += ["", f"in a slot, level {number}:"]
+        lines += [f"  {type(s).__name__.lower()} {_describe_step(s)}" for s in level.steps]
+    return "\n".join(lines) + "\n"
+
+
+def _describe_step(step: Step) -> str:
+    if isinstance(step, Advance):
+        return step.node
+    if isinstance(step, Emit):
+        return f"{step.query} from {step.source}"
+    return f"{step.node if isinstance(step, Send) else step.view}: {step.sql}"

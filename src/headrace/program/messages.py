@@ -1,0 +1,129 @@
+"""What driver and tasks tell each other in one batch.
+
+`Orders` go from the driver to every task. A source task sends a `SourceReport` to every slot, the slots of one
+level send `Frontiers` to all slots of the next, and every slot sends a `SlotReport` to the driver, which makes the
+next manifest of them. All are frozen and picklable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
+from headrace.state import ResultFile, SegmentMeta, Store
+
+Files = tuple[ResultFile, ...]
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """What was seen of a stream, and what will not come any more."""
+
+    seen: Observation = NOTHING_SEEN
+    frontier: Frontier = NOTHING_KNOWN
+
+
+Frontiers = dict[str, StreamProgress]  # by stream
+
+
+@dataclass(frozen=True)
+class Flush:
+    """Where a flush takes progress."""
+
+    bounds: Mapping[str, int]  # stream -> low-watermark
+    reports: Mapping[str, int]  # node that reports without rows -> end of the last window to report
+
+
+class Split(NamedTuple):
+    """The row groups of a file that begin in [start, end)."""
+
+    scan: int  # number of the stream's scan
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a batch tells its tasks."""
+
+    version: int
+    store: Store
+    progress: Frontiers  # before this batch
+    route: tuple[int, ...]
+    slots: int
+    segments: tuple[SegmentMeta, ...]
+    now: int  # microseconds, to tell implausible values
+    born: Mapping[str, int] = field(default_factory=dict)  # node -> its windows start after this tick
+    flush: Flush | None = None
+    splits: tuple[tuple[Split, ...], ...] = ()  # one for each source task, when tasks read files
+    memory: int | None = None  # bytes a slot's DuckDB may use before it spills
+    scratch: str | None = None  # folder to spill into
+
+
+@dataclass(frozen=True)
+class StreamCount:
+    """What a source task counted of a stream."""
+
+    rows: int = 0
+    late: int = 0
+    rejected: int = 0
+    files: Files = ()  # of late and rejected rows
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """From a source task: progress to every slot; counts and files to slot 0 only."""
+
+    seen: Mapping[str, Observation]
+    counts: Mapping[str, StreamCount] = field(default_factory=dict)
+    results: Mapping[str, Files] = field(default_factory=dict)  # of stateless queries
+
+
+@dataclass(frozen=True)
+class Release:
+    """Mini-partitions of a segment that a slot needs no more from that file, and how many rows they have there."""
+
+    path: str
+    pids: tuple[int, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class NodeActivity:
+    """What each mini-partition of a slot did for one node; the tuples are parallel to `pids`."""
+
+    node: str
+    pids: tuple[int, ...]
+    rows: tuple[int, ...]  # came in
+    state_rows: tuple[int, ...]  # are kept after the batch
+    state_bytes: tuple[int, ...]
+    results: tuple[int, ...]  # given to queries
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds of a slot."""
+
+    load: float = 0.0
+    close: float = 0.0
+    keep: float = 0.0
+    total: float = 0.0
+
+
+@dataclass(frozen=True)
+class SlotReport:
+    """What one slot of one level did in a batch."""
+
+    version: int
+    slot: int
+    level: int
+    progress: Frontiers  # after this batch
+    segments: tuple[SegmentMeta, ...]  # written
+    released: tuple[Release, ...]
+    results: Mapping[str, Files]
+    activity: tuple[NodeActivity, ...]
+    timings: Timings
+    sources: tuple[SourceReport, ...] = ()  # slot 0 of level 0 hands on what the source tasks say

@@ -1,0 +1,162 @@
+"""What tasks do: the physical plan, as data.
+
+A `Program` is made once, from a `Plan` (`physical/lower.py`), and says in DuckDB SQL what the source stage and each
+level of slots compute. It is frozen, picklable, and knows nothing of Spark.
+
+A *node* is an operator of a slot and its state: a `PaneNode` keeps rows (pid, pane, k0…, p0…) of one (input, filter,
+keys), shared by every window and query that agrees on these; a `GatherNode` merges rows of the same window that
+several slots have sent, and keeps nothing. A *step* is one thing a slot does in each round of progress, in the order
+of the query graph; names of steps are names of relations inside the slot's DuckDB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.logical.user_aggregate import UserAggregate
+from headrace.progress import Policy
+from headrace.windows import Grid, WindowSpec
+
+
+@dataclass(frozen=True)
+class SourceFeed:
+    """How the rows of one stream become partial rows of a node, in the source stage."""
+
+    stream: str
+    where: str | None  # a boolean column, or None for all rows
+    keys: tuple[str, ...]  # SQL over the columns of the source frame
+    subs: tuple[str, ...]  # SQL over its columns, in the order of the node's partials
+
+
+@dataclass(frozen=True)
+class ClosedWindows:
+    """The windows that progress completes, as the relation `view` (k…, p…, _ws, _we)."""
+
+    window: WindowSpec
+    view: str
+
+
+@dataclass(frozen=True)
+class PaneNode:
+    """Pane aggregation: partial rows by pane and group, closed window by window."""
+
+    name: str  # changes when what it stores would change
+    label: str
+    level: int
+    streams: tuple[str, ...]  # its progress is the least of theirs
+    keys: int
+    merges: tuple[str, ...]  # SQL over p0…, one per partial
+    partition: tuple[int, ...]  # which keys decide the mini-partition
+    grid: Grid
+    outputs: tuple[ClosedWindows, ...]
+    feeds: tuple[SourceFeed, ...] = ()
+
+    @property
+    def windows(self) -> tuple[WindowSpec, ...]:
+        return tuple(o.window for o in self.outputs)
+
+
+@dataclass(frozen=True)
+class GatherNode:
+    """Rows (_ws, _we, k…, p…) from the slots before, merged by window and group as the relation `view`."""
+
+    name: str
+    label: str
+    level: int
+    streams: tuple[str, ...]
+    keys: int
+    merges: tuple[str, ...]
+    partition: tuple[int, ...]
+    view: str
+
+
+Node = PaneNode | GatherNode
+
+
+@dataclass(frozen=True)
+class Advance:
+    """A node takes the round's progress and gives its relations."""
+
+    node: str
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A relation by SQL over the relation `source`, computed before."""
+
+    view: str
+    sql: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Send:
+    """Partial rows (pane or window, k…, p…) for `node`: kept in this slot, or sent to the slots of the next level."""
+
+    node: str
+    sql: str
+    source: str
+    local: bool
+
+
+@dataclass(frozen=True)
+class Emit:
+    """Results of a query: `sql` gives its columns in order, and the mini-partition as the last if `by_pid`."""
+
+    query: str
+    sql: str
+    source: str
+    node: str  # whose state they come from
+    by_pid: bool
+
+
+Step = Advance | Compute | Send | Emit
+
+
+@dataclass(frozen=True)
+class Level:
+    """The steps between two exchanges; relations that several of them read are `stored`."""
+
+    steps: tuple[Step, ...]
+    stored: frozenset[str]
+
+
+@dataclass(frozen=True)
+class RowsQuery:
+    """A stateless query: columns of the source frame written out as they are."""
+
+    query: str
+    stream: str
+    where: str | None
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SourceStream:
+    """A stream as the source stage sees it."""
+
+    name: str
+    unit: str
+    policy: Policy
+    horizon: int | None
+    missable: tuple[tuple[WindowSpec, tuple[str, ...]], ...]  # windows a row may miss, and whose progress closes them
+
+
+@dataclass(frozen=True)
+class Program:
+    fingerprint: str
+    pids: int
+    streams: tuple[SourceStream, ...]
+    nodes: tuple[Node, ...]
+    levels: tuple[Level, ...]
+    passing: tuple[RowsQuery, ...]
+    schemas: dict[str, bytes]  # query -> serialized Arrow schema of its results
+    late_schemas: dict[str, bytes]
+    user: tuple[UserAggregate, ...] = ()
+    time_zone: str = "UTC"
+
+    def node(self, name: str) -> Node:
+        return next(n for n in self.nodes if n.name == name)
+
+    def pane_nodes(self) -> list[PaneNode]:
+        return [n for n in self.nodes if isinstance(n, PaneNode)]

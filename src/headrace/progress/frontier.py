@@ -1,0 +1,75 @@
+"""Frontiers: what is known not to come any more (document 003, chapters 4 and 7).
+
+A frontier says of a relation "no row with a progressing value below `bound` will come", and may say more of single
+groups (group-wise linear punctuation: a group that is further ahead than the rest). Frontiers order by what they
+exclude and form a lattice:
+
+* `advance` is the join: both are known, so what either excludes is excluded. Progress once made is never taken
+  back, hence a new frontier is always `advance(old, news)`.
+* `meld` is the meet: of a union only what every input excludes is excluded (Figure 8-2). An input that has shown
+  nothing excludes nothing.
+
+Both are associative, commutative and idempotent, absorb each other and distribute, so observations may be taken in
+any order and more than once. `NOTHING_KNOWN` is the neutral element of `advance`; None as a bound is minus infinity.
+A window [start, end) is complete when end <= bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+Group = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """No row below `bound` will come, nor one of a group in `groups` below that group's bound.
+
+    Canonical: `groups` is sorted by group, and holds only groups that are ahead of `bound`.
+    """
+
+    bound: int | None = None
+    groups: tuple[tuple[Group, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        ahead = {g: b for g, b in self.groups if self.bound is None or b > self.bound}
+        object.__setattr__(self, "groups", tuple(sorted(ahead.items(), key=repr)))
+
+    def bound_of(self, group: Group) -> int | None:
+        """The bound that holds for a group."""
+        return dict(self.groups).get(group, self.bound)
+
+
+NOTHING_KNOWN = Frontier()
+
+
+def advance(old: Frontier, new: Frontier) -> Frontier:
+    """What is excluded when both are known."""
+    named = {g for g, _ in (*old.groups, *new.groups)}
+    groups = tuple((g, _later(old.bound_of(g), new.bound_of(g))) for g in named)
+    return Frontier(_later(old.bound, new.bound), tuple((g, b) for g, b in groups if b is not None))
+
+
+def meld(inputs: Iterable[Frontier]) -> Frontier:
+    """What every input excludes: the frontier of their union. A union of nothing excludes nothing."""
+    every = list(inputs)
+    if not every:
+        return NOTHING_KNOWN
+    result = every[0]
+    for other in every[1:]:
+        named = {g for g, _ in (*result.groups, *other.groups)}
+        groups = tuple((g, _earlier(result.bound_of(g), other.bound_of(g))) for g in named)
+        known = tuple((g, b) for g, b in groups if b is not None)
+        result = Frontier(_earlier(result.bound, other.bound), known)
+    return result
+
+
+def _later(a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return max(a, b)
+
+
+def _earlier(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else min(a, b)

@@ -1,0 +1,53 @@
+"""What a committed batch did, for the live view, the log and the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from headrace.kernels.commit import count_open_windows
+from headrace.logical.plan import Graph
+from headrace.program.messages import SlotReport
+from headrace.program.program import Program
+from headrace.report.model import BatchReport, QueryReport, StreamReport
+from headrace.state import Manifest
+
+
+def make_report(
+    graph: Graph,
+    program: Program,
+    before: Manifest,
+    manifest: Manifest,
+    reports: Iterable[SlotReport],
+    started: float,
+    ran: float,
+) -> BatchReport:
+    """The report of the batch that led from one manifest to the next, in a job of `ran` seconds."""
+    streams = {}
+    for name, state in manifest.streams.items():
+        old = before.streams.get(name)
+        streams[name] = StreamReport(
+            rows=state.rows - (old.rows if old else 0),
+            max_value=state.max_seen,
+            low_watermark=state.low_watermark,
+            late=state.late - (old.late if old else 0),
+            rejected=state.rejected - (old.rejected if old else 0),
+            unit=graph.streams[name].unit,  # type: ignore[arg-type]
+        )
+    timings = [r.timings for r in reports]
+    phases = {"job": ran}
+    phases |= {key: max((getattr(t, key) for t in timings), default=0.0) for key in ("load", "close", "keep")}
+    return BatchReport(
+        batch_id=manifest.version,
+        rows=sum(s.rows for s in streams.values()),
+        seconds=time.time() - started,
+        started_at=started,
+        streams=streams,
+        queries={q: QueryReport(sum(f.rows for f in manifest.results.get(q, ()))) for q in program.schemas},
+        open_windows=count_open_windows(program, manifest),
+        state_bytes=sum(m.live_bytes for m in manifest.segments),
+        state_rows=sum(m.live_rows for m in manifest.segments),
+        segments=len(manifest.segments),
+        slots=manifest.slots,
+        phases=phases,
+    )

@@ -1,0 +1,77 @@
+"""Committed results to sinks, each version once, whatever stops in between."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.errors import HeadraceError, SinkError
+from headrace.runtime.sinks import Directory, Sink
+from headrace.state import Manifest, ManifestLog, Store
+
+
+class Delivery:
+    """Hands committed versions to sinks and remembers how far each has come."""
+
+    def __init__(self, store: Store, log: ManifestLog, sinks: list[Sink]) -> None:
+        self.store, self.log = store, log
+        seen: dict[str, int] = {}
+        self.sinks: list[tuple[str, Sink]] = []
+        for sink in sinks:  # the second sink of a name has a memory of its own
+            seen[sink.name] = seen.get(sink.name, 0) + 1
+            self.sinks.append((sink.name if seen[sink.name] == 1 else f"{sink.name}#{seen[sink.name]}", sink))
+
+    def catch_up(self) -> None:
+        """Deliver what a stop or crash left undelivered; a new sink is remembered from here on."""
+        latest = self.log.latest()
+        for name, sink in self.sinks:
+            done = self._delivered(name)
+            if done is None:
+                done = 0 if isinstance(sink, Directory) or latest is None else latest.version
+                self._remember(name, done)
+            for manifest in self.log.since(done):
+                self._deliver(name, sink, manifest)
+
+    def deliver(self, manifest: Manifest) -> None:
+        for name, sink in self.sinks:
+            self._deliver(name, sink, manifest)
+
+    def _deliver(self, name: str, sink: Sink, manifest: Manifest) -> None:
+        for query, files in manifest.results.items():
+            tables = []
+            for file in files:
+                with self.store.open_input(file.path) as source:
+                    tables.append(pq.read_table(source))
+            with blame(f"sink {name}", manifest.version):
+                sink.write(query, manifest.version, pa.concat_tables(tables))
+        self._remember(name, manifest.version)
+
+    def _remember(self, name: str, version: int) -> None:
+        self.store.write(self._path(name), str(version).encode())
+
+    def _delivered(self, name: str) -> int | None:
+        path = self._path(name)
+        return int(self.store.read(path)) if self.store.exists(path) else None
+
+    def _path(self, name: str) -> str:
+        return f"sinks/{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
+
+
+@contextmanager
+def blame(who: str, batch_id: int) -> Iterator[None]:
+    """Within it, what the user's function raises becomes an error that says whose it is and that nothing is
+    lost.
+    """
+    try:
+        yield
+    except HeadraceError:
+        raise
+    except Exception as error:
+        raise SinkError(
+            f"batch {batch_id}: {who} failed: {type(error).__name__}: {error}\nThe batch is committed. Mend the cause and "
+            "start again: sinks are given what they have missed"
+        ) from error

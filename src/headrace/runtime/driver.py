@@ -1,0 +1,178 @@
+"""The driver: what happens before the first batch and between two batches, whoever runs the tasks.
+
+`open_driver` takes the checkpoint's lock, reconciles the query set with the one the checkpoint holds, plans it and
+makes the program. A `Driver` then gives the orders of the next batch and, when its tasks have reported, publishes
+the next manifest in one atomic step, hands results to sinks and removes what nobody needs. A batch exists when its
+manifest does; files of attempts that were never published are named by no manifest.
+
+Spark's loop (`loop.py`) and the in-process runner of `headrace.testing` differ only in how tasks are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.errors import InternalError, OptionError
+from headrace.kernels.commit import find_flush_bound, make_first_manifest, make_manifest, make_orders
+from headrace.logical.plan import Graph
+from headrace.logical.user_aggregate import UserAggregate
+from headrace.optimizer import Plan, Settings, optimize
+from headrace.optimizer.plan import Typer
+from headrace.physical.lower import lower
+from headrace.program.messages import Orders, SlotReport
+from headrace.program.program import Program
+from headrace.report.model import BatchReport
+from headrace.runtime import plan_file
+from headrace.runtime.batch_report import make_report
+from headrace.runtime.committed_results import Results, schema_of
+from headrace.runtime.delivery import Delivery
+from headrace.sql import parse_query
+from headrace.sql.bind import Binder
+from headrace.sql.source import suggest
+from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, collect_garbage
+
+COLLECT_EVERY = 50  # batches between two collections of garbage
+GRACE = 300.0  # seconds an unnamed file is left alone
+
+
+class Driver:
+    """A query set on its checkpoint. Made by `open_driver`; `close` gives the checkpoint back."""
+
+    def __init__(
+        self,
+        store: Store,
+        lock: CheckpointLock,
+        log: ManifestLog,
+        plan: Plan,
+        program: Program,
+        file: plan_file.PlanFile,
+        slots: int,
+    ) -> None:
+        self.store, self.lock, self.log, self.file = store, lock, log, file
+        self.plan, self.program, self.slots = plan, program, slots
+        self.manifest: Manifest = log.latest() or make_first_manifest(program, slots)
+        self.delivery: Delivery | None = None
+        self.memory: int | None = None  # bytes for a slot's DuckDB
+        self.scratch: str | None = None
+        self._born = {n: b for n, b in file.born.items() if b is not None}
+        self._unneeded: set[str] = set()  # segments the version before the last still names
+
+    @property
+    def graph(self) -> Graph:
+        return self.plan.graph
+
+    def make_orders(self, flush: bool = False) -> Orders:
+        """The orders of the next batch."""
+        return make_orders(
+            self.manifest, self.program, self.store, self.slots, self._born, flush, self.memory, self.scratch
+        )
+
+    def can_flush(self) -> bool:
+        """Whether anything came that a flush could close."""
+        return find_flush_bound(self.program, self.manifest) is not None
+
+    def commit(
+        self, orders: Orders, reports: Sequence[SlotReport], batch_id: int, started: float, ran: float
+    ) -> BatchReport:
+        """Publish what the tasks of a batch did; then it has happened."""
+        answers = len({(r.level, r.slot) for r in reports if r.version == orders.version})
+        if answers not in (0, orders.slots * len(self.program.levels)):  # no row, no answer
+            raise InternalError(f"batch {orders.version}: {answers} slots of {orders.slots} answered")
+        manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
+        report = make_report(self.graph, self.program, self.manifest, manifest, reports, started, ran)
+        manifest = replace(manifest, report=report.to_json())
+        self.lock.check()
+        self.log.publish(manifest)
+        before, self.manifest = self.manifest, manifest
+        if self.delivery is not None:
+            self.delivery.deliver(manifest)
+        self._tidy(before)
+        return report
+
+    def _tidy(self, before: Manifest) -> None:
+        """Segments go when neither the last version nor the one before it names them."""
+        for gone in self._unneeded:
+            self.store.delete(gone)
+        self._unneeded = {m.path for m in before.segments} - {m.path for m in self.manifest.segments}
+        if self.manifest.version % COLLECT_EVERY == 0:
+            collect_garbage(self.store, self.log, GRACE)
+
+    def close(self) -> None:
+        self.lock.release()
+
+    # -- reading --------------------
+    def results(self, name: str, session: Callable[[], Any] | None = None) -> Results:
+        """The committed results of a query."""
+        if name not in self.file.schemas:
+            raise OptionError(f"there is no query {name!r}." + suggest(name, self.file.schemas))
+        return Results(self.store, lambda: self.log.results(name), schema_of(self.file.schemas[name]), session)
+
+    def late(self, stream: str, session: Callable[[], Any] | None = None) -> Results:
+        """The late and unusable rows of a stream, with the reason."""
+        if stream not in self.file.late_schemas:
+            raise OptionError(f"there is no stream {stream!r}")
+        return Results(self.store, lambda: self.log.late(stream), schema_of(self.file.late_schemas[stream]), session)
+
+
+def open_driver(
+    store: Store,
+    graph: Graph,
+    make_typer: Callable[[Graph], Typer],
+    user: Mapping[str, UserAggregate] | None = None,
+    slots: int | None = None,
+    usual_slots: int = 1,
+    time_zone: str = "UTC",
+    spark_reads: str = "",
+    folders: Mapping[str, str] | None = None,
+    check: Callable[[Manifest | None], None] = lambda latest: None,
+) -> Driver:
+    """The driver of a set on the checkpoint in `store`, which is ours alone from here on. `slots` is how many are
+    wanted; else as many as the checkpoint has, or `usual_slots`. `check` may refuse what was last committed.
+    """
+    functions = {name.lower(): one for name, one in (user or {}).items()}
+    lock = CheckpointLock(store)
+    lock.acquire()
+    try:
+        old, log = plan_file.load(store), ManifestLog(store)
+        latest = log.latest()
+        if old is not None and latest is None:
+            plan_file.take_over(store, old, graph)
+            old = None
+        check(latest)
+        file = plan_file.reconcile(store, old, graph, time_zone)
+        graph = _restore_order(graph, file, functions)
+        settings = Settings(
+            functions,
+            file.generations,
+            file.retired,
+            time_zone=time_zone,
+            spark_reads=spark_reads,
+            folders=folders or {},
+        )
+        plan = optimize(graph, make_typer(graph), settings)
+        program = lower(plan)
+        plan_file.settle(store, file, plan, program, latest)
+        if slots is None:
+            slots = latest.slots if latest is not None else usual_slots
+        return Driver(store, lock, log, plan, program, file, slots)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _restore_order(graph: Graph, file: plan_file.PlanFile, user: Mapping[str, UserAggregate]) -> Graph:
+    """The graph in the order of the plan file, with removed queries that still share state."""
+    if (
+        not file.retired
+        and list(file.queries) == list(graph.queries)
+        and list(file.streams) == list(graph.streams)
+    ):
+        return graph
+    binder = Binder(user)
+    for name in file.streams:
+        binder.add_stream(graph.streams[name])
+    for name, query in file.queries.items():
+        binder.create_query(parse_query(name, query["text"]))
+    return binder.graph()

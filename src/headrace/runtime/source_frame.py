@@ -1,0 +1,143 @@
+"""The source frame: what Spark computes before rows leave the JVM.
+
+All streams are one Spark streaming query: each is given a number, its columns a prefix, and they are united
+(DESIGN §3.1). Inside a batch one projection computes `_t`, the expressions the set needs, and `_row`, the
+whole row where it may be late or unusable. It is a JSON text because a null text costs next to nothing on
+the way to Arrow; a null struct costs as much as its fields.
+
+The low-watermark and the clock change every batch. Written into the projection as numbers they would change
+the Java source Spark generates, and each batch would be compiled, and warmed up, anew. They are therefore
+read out of an array by an index Spark cannot fold (`spark_partition_id() * 0`): the array travels as data,
+the generated source stays the same.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from headrace.kernels.judge import LARGEST, find_limit
+from headrace.kernels.spark_rows import Layout
+from headrace.logical.plan import Graph, Stream
+from headrace.optimizer import Plan
+from headrace.program.messages import Orders
+from headrace.program.program import Program
+
+_FEW = 20
+_FORMATS = (
+    "map('timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
+    "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS')"
+)
+
+
+def unite_streams(graph: Graph, frames: dict[str, DataFrame]) -> DataFrame:
+    """All streams as one frame, rows tagged with the number of their stream if there is more than one."""
+    parts = []
+    for i, (name, stream) in enumerate(graph.streams.items()):
+        columns = [F.col(f"`{c}`").cast(t).alias(f"s{i}_{c}") for c, t in stream.columns]
+        parts.append(frames[name].select(F.lit(i).alias("_s"), *columns))
+    if len(parts) == 1:
+        return parts[0].drop("_s")
+    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+
+
+def list_files(frames: dict[str, DataFrame]) -> DataFrame:
+    """The files of all streams, for tasks that read them: the number of the stream, path, bytes."""
+    parts = [f.select(F.lit(i).alias("_s"), "path", "length") for i, f in enumerate(frames.values())]
+    return reduce(DataFrame.unionByName, parts)
+
+
+def files_of(frame: DataFrame, streams: int) -> list[tuple[int, str, int]]:
+    """What a batch of `list_files` gives: the number of the stream, path, bytes."""
+    found = _read_planned(frame) if streams == 1 else None
+    if found is None:
+        found = [(r[0], r[1], r[2]) for r in frame.collect()]
+    return [(stream, local_path(path), size) for stream, path, size in found]
+
+
+def _read_planned(frame: DataFrame) -> list[tuple[int, str, int]] | None:
+    """The same of a single stream, out of the partitions Spark has planned and without a job; None if they are so
+    many that a job is faster.
+    """
+    try:
+        partitions = frame._jdf.queryExecution().analyzed().rdd().partitions()
+        if len(partitions) > _FEW:
+            return None
+        return [(0, f.toPath().toString(), f.fileSize()) for p in partitions for f in p.files()]
+    except Py4JError:
+        return None
+
+
+def local_path(uri: str) -> str:
+    """A path as Spark writes it, without its scheme."""
+    return re.sub("^file:/+", "/", uri)
+
+
+def layout_of(plan: Plan) -> Layout:
+    names = tuple(plan.graph.streams)
+    columns = {n: {c.name: f"f{i}_{c.name}" for c in plan.columns[n]} for i, n in enumerate(names)}
+    rows = {n: "_row" if len(names) == 1 else f"_row{i}" for i, n in enumerate(names)}
+    return Layout(names, columns, rows)
+
+
+class Projection:
+    """The select list over the united frame: what does not change from batch to batch is written once."""
+
+    def __init__(self, plan: Plan, program: Program) -> None:
+        self.program = program
+        self._ticks, self._rows, self._columns = [], [], []
+        for i, (name, stream) in enumerate(plan.graph.streams.items()):
+            prefix = f"s{i}_"
+            self._ticks.append(_tick(stream, f"`{prefix}{stream.on}`"))
+            whole = ", ".join(f"`{prefix}{c}` AS `{c}`" for c, _ in stream.columns)
+            self._rows.append(f"to_json(struct({whole}), {_FORMATS})")
+            for column in plan.columns[name]:
+                text = _prefix_columns(column.expression, stream, prefix)
+                self._columns.append((i, f"f{i}_{column.name}", text))
+
+    def select_list(self, orders: Orders) -> list[str]:
+        """The list for one batch."""
+        rows = []
+        for stream, tick, row in zip(self.program.streams, self._ticks, self._rows, strict=True):
+            low = orders.progress[stream.name].frontier.bound
+            low_at, high_at = _moving(-LARGEST if low is None else low), _moving(find_limit(orders, stream))
+            suspect = f"{tick} IS NULL OR {tick} < {low_at} OR {tick} > {high_at}"
+            rows.append(f"CASE WHEN {suspect} THEN {row} END")
+        if len(rows) == 1:
+            return [f"{self._ticks[0]} AS _t", f"{rows[0]} AS _row", *(f"{e} AS {c}" for _, c, e in self._columns)]
+        pick = " ".join(f"WHEN {i} THEN {t}" for i, t in enumerate(self._ticks))
+        out = ["_s", f"CASE _s {pick} END AS _t"]
+        out += [f"CASE WHEN _s = {i} THEN {r} END AS _row{i}" for i, r in enumerate(rows)]
+        out += [f"CASE WHEN _s = {i} THEN {e} END AS {c}" for i, c, e in self._columns]
+        return out
+
+
+def _tick(stream: Stream, column: str) -> str:
+    kind = dict(stream.columns)[stream.on].strip().lower()
+    if stream.unit == "int":
+        return f"CAST({column} AS BIGINT)"
+    if kind == "timestamp_ntz":
+        return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {column})"
+    if kind == "date":
+        return f"CAST(unix_date({column}) AS BIGINT) * 86400000000"
+    return f"unix_micros({column})"
+
+
+def _moving(value: int) -> str:
+    return f"array({value}L)[spark_partition_id() * 0]"
+
+
+def _prefix_columns(expression: exp.Expr, stream: Stream, prefix: str) -> str:
+    """An expression over the names that columns have in the united frame; names of fields stay."""
+    columns = {c for c, _ in stream.columns}
+    copied = expression.copy()
+    for column in copied.find_all(exp.Column):
+        first = column.parts[0]
+        if first.name in columns:
+            first.replace(exp.to_identifier(prefix + first.name, quoted=True))
+    return copied.sql(dialect="spark", identify=True)

@@ -1,0 +1,23 @@
+"""The format of checkpoints: which one this version writes, and what it says to any other.
+
+1: pane state by position, one number of progress a stream. 2: segments by name, with their span of progress, input,
+epoch and whether they are parked; mini-partitions of a file are released one by one; frontiers.
+"""
+
+from __future__ import annotations
+
+from headrace.errors import CheckpointError
+
+FORMAT = 2
+
+
+def check_format(uri: str, found: object) -> None:
+    """Refuse a checkpoint that another version of Headrace wrote."""
+    if found == FORMAT:
+        return
+    older = isinstance(found, int) and found < FORMAT
+    raise CheckpointError(
+        f"checkpoint {uri} was written by {'an older' if older else 'another'} Headrace: it has format {found}, this one "
+        f"reads format {FORMAT}. Read its results, or let it run to its end, with the Headrace that wrote it; here, start "
+        "with a new checkpoint, and the set is computed again from its sources"
+    )

@@ -1,0 +1,31 @@
+"""Types and values that come back from Spark as they went in."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from spark_kit import drained, stream_sql, write
+
+NTZ = pa.schema([("t", pa.timestamp("us")), ("x", pa.float64())])
+
+
+def test_windows_over_times_without_a_zone(spark: Any, tmp_path: Path) -> None:
+    """TIMESTAMP_NTZ windows are TIMESTAMP_NTZ, read in the tasks or by Spark, and -0.0 is the group 0.0."""
+    start = datetime(2024, 5, 1, 12)
+    write(tmp_path / "s", [{"t": start, "x": -0.0}, {"t": start, "x": 0.0}, {"t": start, "x": 2.0}], schema=NTZ)
+    query = "CREATE QUERY q AS SELECT x, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY x;"
+    for number, options in enumerate(({}, {"mergeSchema": "false"})):
+        script = stream_sql("s", tmp_path / "s", columns="t TIMESTAMP_NTZ, x DOUBLE", on="t", **options) + query
+        run = drained(spark, tmp_path / f"ck{number}", script, flush=True)
+        assert (run.scans is None) == bool(options)
+        table = run.results("q").arrow()
+        assert table.schema.field("window_start").type == pa.timestamp("us")
+        rows = sorted((r["x"], r["n"], r["window_start"]) for r in table.to_pylist())
+        assert rows == [(0.0, 2, start), (2.0, 1, start)]
+        assert math.copysign(1, rows[0][0]) == 1
+        assert run.results("q").spark().schema["window_end"].dataType.simpleString() == "timestamp_ntz"
