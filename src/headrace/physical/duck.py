@@ -11,15 +11,23 @@ refused when the query is registered. `tests/physical` compares every rule with 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlglot import exp
 
-from headrace.errors import PlanError
+from headrace.errors import PlanError, SqlError
 from headrace.logical.plan import Aggregate
 from headrace.physical import spark_types as t
+from headrace.physical.duck_arithmetic import OPERATIONS, divided, sum_parts
 from headrace.physical.duck_cast import cast, duck_type, wrapped
+from headrace.physical.duck_order import order_key
+
+
+def quoted(name: str) -> str:
+    """A name as DuckDB takes it, whatever it is."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 class Typed(NamedTuple):
@@ -44,18 +52,32 @@ def spark_sql(node: exp.Expr) -> str:
 
 def spoken(message: str, relation: Aggregate) -> str:
     """A message about k0, a0, … in the words of the query."""
-    for i, call in enumerate(relation.calls):
-        message = message.replace(f"`a{i}`", call.text.lower())
-    for i, key in enumerate(relation.keys):
-        message = message.replace(f"`k{i}`", key.sql(dialect="spark"))
-    return message
+    words = {f"a{i}": call.text.lower() for i, call in enumerate(relation.calls)}
+    words |= {f"k{i}": key.sql(dialect="spark") for i, key in enumerate(relation.keys)}
+    message = re.sub(r"[`\"]([ak]\d+)[`\"]", lambda m: words.get(m[1], m[0]), message)
+    return re.sub(r"\b_bucket\(\d+\)", "the window's number", message, flags=re.IGNORECASE)
 
 
 class _Translator:
+    """One expression at a time. What is translated once is kept, and long chains (`a + 1 + 1 …`) are translated from
+    their inner end, so that no chain is too long for Python's stack.
+    """
+
     def __init__(self, scope: Mapping[str, str]) -> None:
         self.scope = scope
+        self._done: dict[int, tuple[exp.Expr, Typed]] = {}
+        self._chains: dict[str, tuple[str, str]] = {}  # SQL -> what kind of chain it is, and its open form
 
     def __call__(self, node: exp.Expr) -> Typed:
+        chain = [node]
+        while id(chain[-1]) not in self._done and isinstance(chain[-1], _CHAINED):
+            chain.append(chain[-1].this)
+        for one in reversed(chain):
+            if id(one) not in self._done:
+                self._done[id(one)] = one, self._translate(one)
+        return self._done[id(node)][1]
+
+    def _translate(self, node: exp.Expr) -> Typed:
         rule = _RULES.get(type(node))
         if rule is not None:
             return rule(self, node)
@@ -80,7 +102,13 @@ class _Translator:
 
     # -- leaves --------------------
     def column(self, node: exp.Expr) -> Typed:
-        return Typed(f'"{node.name}"', self.scope[node.name])
+        name, *path = [part.name for part in node.parts] if isinstance(node, exp.Column) else [node.name]
+        if name not in self.scope:
+            raise SqlError(f"there is no column {spark_sql(node)}")
+        value = Typed(quoted(name), self.scope[name])
+        for field in path:  # a text like `st`.`a` is read as a table and its column
+            value = self._field(value, field, node)
+        return value
 
     def literal(self, node: exp.Expr) -> Typed:
         if node.is_string or isinstance(node, exp.RawString):
@@ -99,19 +127,22 @@ class _Translator:
         return self(node.this)
 
     def dot(self, node: exp.Expr) -> Typed:
-        value = self(node.this)
-        name = node.expression.name
-        for field, type_ in fields(value.type):
+        return self._field(self(node.this), node.expression.name, node)
+
+    def _field(self, value: Typed, name: str, node: exp.Expr) -> Typed:
+        for field, type_ in t.fields(value.type):
             if field.lower() == name.lower():
-                return Typed(f'({value.sql})."{field}"', type_)
-        raise PlanError(f"{spark_sql(node)}: there is no field {name!r} in {value.type}")
+                return Typed(f"({value.sql}).{quoted(field)}", type_)
+        raise SqlError(f"{spark_sql(node)}: there is no field {name!r} in {value.type}")
 
     # -- logic --------------------
     def connector(self, node: exp.Expr) -> Typed:
         word = "AND" if isinstance(node, exp.And) else "OR"
-        return Typed(
-            f"({self.as_(node.this, 'boolean')} {word} {self.as_(node.expression, 'boolean')})", "boolean"
-        )
+        left = self.as_(node.this, "boolean")
+        kind, opened = self._chains.get(left, ("", left))
+        parts = f"{opened if kind == word else left} {word} {self.as_(node.expression, 'boolean')}"
+        self._chains[f"({parts})"] = word, parts
+        return Typed(f"({parts})", "boolean")
 
     def not_(self, node: exp.Expr) -> Typed:
         return Typed(f"(NOT {self.as_(node.this, 'boolean')})", "boolean")
@@ -135,7 +166,10 @@ class _Translator:
         common = t.compared(a.type, b.type)
         if common is None:
             raise unlike(left.parent or left, [a.type, b.type])
-        return f"({cast(a.sql, a.type, common)} {operator} {cast(b.sql, b.type, common)})"
+        x, y = cast(a.sql, a.type, common), cast(b.sql, b.type, common)
+        if "<" in operator or ">" in operator:
+            x, y = order_key(x, common), order_key(y, common)
+        return f"({x} {operator} {y})"
 
     def between(self, node: exp.Expr) -> Typed:
         low, high = (
@@ -173,7 +207,12 @@ class _Translator:
         if found is None:
             raise unlike(node, [a.type, b.type])
         x, y = cast(a.sql, a.type, found[0]), cast(b.sql, b.type, found[1])
-        return Typed(_ARITHMETIC[operator](x, y, *found), found[2])
+        if operator not in "+-":
+            return Typed(OPERATIONS[operator](x, y, *found), found[2])
+        kind, opened = self._chains.get(a.sql, ("", ""))
+        sql, parts = sum_parts(x, y, found[2], operator, opened if kind == found[2] else None)
+        self._chains[sql] = found[2], parts
+        return Typed(sql, found[2])
 
     def _moved(self, node: exp.Expr, operator: str, a: Typed, b: Typed) -> Typed | None:
         """Dates and times plus days or intervals."""
@@ -270,7 +309,7 @@ class _Translator:
 
     def cast_(self, node: exp.Expr) -> Typed:
         value = self(node.this)
-        target = spark_type(node.args["to"])
+        target = t.spelled(node.args["to"])
         if (
             node.args.get("safe")
             and target in t.INTEGERS
@@ -283,6 +322,9 @@ class _Translator:
     # -- collections --------------------
     def bracket(self, node: exp.Expr) -> Typed:
         value = self(node.this)
+        if value.type.startswith("map<") and len(node.expressions) == 1:
+            key, item = t.map_types(value.type)
+            return Typed(f"({value.sql})[{self.as_(node.expressions[0], key)}]", item)
         if not value.type.startswith("array<") or len(node.expressions) != 1:
             raise refused(node)
         at = self.as_(node.expressions[0], "int")
@@ -299,7 +341,7 @@ class _Translator:
         pairs = [(p.this.name, self(p.expression)) for p in node.expressions if isinstance(p, exp.PropertyEQ)]
         if len(pairs) != len(node.expressions):
             raise refused(node)
-        listed = ", ".join(f"'{n}': {v.sql}" for n, v in pairs)
+        listed = ", ".join(f"{quoted(n)}: {v.sql}" for n, v in pairs)
         return Typed("{" + listed + "}", f"struct<{','.join(f'{n}:{v.type}' for n, v in pairs)}>")
 
 
@@ -325,102 +367,8 @@ def _literal_decimal(node: exp.Expr, type_: str, other: str) -> str:
     return type_
 
 
-def spark_type(to: exp.Expr) -> str:
-    """A type as Spark's schemas spell it."""
-    text = to.sql(dialect="spark").lower().replace(", ", ",")
-    return {"timestamp_ltz": "timestamp", "long": "bigint", "integer": "int", "decimal": "decimal(10,0)"}.get(
-        text, text
-    )
-
-
-def fields(type_: str) -> list[tuple[str, str]]:
-    """Names and types of the fields of a struct type."""
-    out, depth, start = [], 0, 7
-    if not type_.startswith("struct<"):
-        return []
-    for i in range(7, len(type_)):
-        depth += (type_[i] in "<(") - (type_[i] in ">)")
-        if (type_[i] == "," and depth == 0) or i == len(type_) - 1:
-            name, _, inner = type_[start:i].partition(":")
-            out.append((name, inner))
-            start = i + 1
-    return out
-
-
-# -- operators --------------------
-def divided(a: str, b: str, s1: int, s2: int, scale: int, how: str = "/") -> str:
-    """a / b in units of 10^-scale, exactly, halves away from zero (`//`: towards zero); NULL if b is 0."""
-    up = scale - s1 + s2
-    x, y = (
-        f"CAST(replace(CAST({v} AS VARCHAR), '.', '') AS HUGEINT)" if s else f"CAST({v} AS HUGEINT)"
-        for v, s in ((a, s1), (b, s2))
-    )
-    power = f"1{'0' * abs(up)}::HUGEINT"
-    if how == "//":
-        return (
-            f"TRY(({x} * {power}) // nullif({y}, 0))" if up >= 0 else f"TRY({x} // nullif({y} * {power}, 0))"
-        )
-    x, y = f"abs({x})", f"nullif(abs({y}), 0)"
-    if up < 0:
-        x, y, power = x, f"({y} * {power})", "1"
-    whole, rest, last = f"({x} // {y}) * {power}", f"({x} % {y})", power
-    if up > 18:  # the digits after the point in two goes, so that remainders stay within 38 digits
-        first, last = f"1{'0' * 18}::HUGEINT", f"1{'0' * (up - 18)}::HUGEINT"
-        whole += f" + ({rest} * {first} // {y}) * {last}"
-        rest = f"({rest} * {first} % {y})"
-    quotient = f"{whole} + ({rest} * {last} * 2 + {y}) // (2 * {y})"
-    return f"TRY((sign({a}) * sign({b}))::HUGEINT * ({quotient}))"
-
-
-def unscaled(integer: str, type_: str) -> str:
-    """A decimal from the integer of its digits."""
-    scale = t.scale(type_)
-    if scale == 0:
-        return f"TRY_CAST({integer} AS {duck_type(type_)})"
-    unit = f"'0.{'0' * (scale - 1)}1'::DECIMAL({min(38, scale + 1)},{scale})"
-    return f"TRY_CAST(TRY(CAST({integer} AS DECIMAL(38,0)) * {unit}) AS {duck_type(type_)})"
-
-
-def _add(a: str, b: str, left: str, right: str, result: str, operator: str = "+") -> str:
-    if result in t.INTEGERS:
-        return wrapped(f"{a}::HUGEINT {operator} {b}", result)
-    if not t.is_decimal(result):
-        return f"({a} {operator} {b})"
-    duck = duck_type(result)
-    if operator != "*":  # DuckDB widens by no digit what fits 64 bits
-        return f"TRY_CAST(TRY(TRY_CAST({a} AS {duck}) {operator} TRY_CAST({b} AS {duck})) AS {duck})"
-    exact = f"TRY_CAST(TRY({_widest(a, left)} * {b}) AS {duck})"
-    return f"coalesce({exact}, TRY_CAST({a}::DOUBLE * {b}::DOUBLE AS {duck}))"
-
-
-def _widest(sql: str, type_: str) -> str:
-    return f"CAST({sql} AS DECIMAL(38,{t.scale(type_)}))"
-
-
-def _divide(a: str, b: str, left: str, right: str, result: str) -> str:
-    if not t.is_decimal(result):
-        return f"({a} / nullif({b}, 0))"
-    exact = unscaled(divided(a, b, t.scale(left), t.scale(right), t.scale(result)), result)
-    # Where 38 digits do not hold the dividend, 15 digits of the quotient have to do.
-    return f"coalesce({exact}, TRY_CAST({a}::DOUBLE / nullif({b}::DOUBLE, 0) AS {duck_type(result)}))"
-
-
-def _modulo(a: str, b: str, left: str, right: str, result: str) -> str:
-    if t.is_decimal(result):
-        return f"TRY_CAST(TRY({a} % nullif({b}, 0)) AS {duck_type(result)})"
-    if result in t.INTEGERS:
-        return f"({a}::HUGEINT % nullif({b}, 0))::{duck_type(result)}"
-    return f"({a} % nullif({b}, 0))"
-
-
-_ARITHMETIC: dict[str, Callable[[str, str, str, str, str], str]] = {
-    "+": _add,
-    "-": lambda a, b, x, y, r: _add(a, b, x, y, r, "-"),
-    "*": lambda a, b, x, y, r: _add(a, b, x, y, r, "*"),
-    "/": _divide,
-    "%": _modulo,
-}
 _OPERATORS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_CHAINED = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.And, exp.Or, exp.DPipe, exp.Paren)
 _BITWISE: dict[type, str] = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "xor"}
 _COMPARISONS: dict[type, str] = {
     exp.EQ: "=",

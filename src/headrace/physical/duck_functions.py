@@ -16,6 +16,8 @@ from sqlglot import exp
 from headrace.physical import spark_types as t
 from headrace.physical.duck import Typed, refused, unlike
 from headrace.physical.duck_cast import cast, duck_type, wrapped
+from headrace.physical.duck_letters import lower_sql, title_sql, upper_sql
+from headrace.physical.duck_order import nested
 
 
 class Translator(Protocol):
@@ -60,8 +62,6 @@ _TABLE: dict[type[exp.Expr] | str, Rule | list[Rule]] = {
     "isnull": ("any -> boolean", "({0} IS NULL)"),
     "isnotnull": ("any -> boolean", "({0} IS NOT NULL)"),
     # text
-    exp.Upper: ("string -> string", "upper({0})"),
-    exp.Lower: ("string -> string", "lower({0})"),
     exp.Length: ("string -> int", "length({0})::INTEGER"),
     "octet_length": ("string -> int", "strlen({0})::INTEGER"),
     exp.BitLength: ("string -> int", "(8 * strlen({0}))::INTEGER"),
@@ -228,6 +228,8 @@ def _ceil_floor(translate: Translator, node: exp.Expr) -> Typed:
 
 def _extreme(translate: Translator, node: exp.Expr) -> Typed:
     values, common = translate.alike([node.this, *node.expressions], strings=False)
+    if nested(common):
+        raise refused(node)
     return Typed(f"{'greatest' if isinstance(node, exp.Greatest) else 'least'}({', '.join(values)})", common)
 
 
@@ -283,10 +285,14 @@ def _concat_ws(translate: Translator, node: exp.Expr) -> Typed:
     return Typed(f"concat_ws({listed})", "string")
 
 
-def _initcap(translate: Translator, node: exp.Expr) -> Typed:
-    words = f"string_split(lower({translate.as_(node.this, 'string')}), ' ')"
-    one = "lambda hr_w: upper(left(hr_w, 1)) || substr(hr_w, 2)"
-    return Typed(f"array_to_string(list_transform({words}, {one}), ' ')", "string")
+def _letters(form: Callable[[str], str]) -> Callable[[Translator, exp.Expr], Typed]:
+    """upper, lower and initcap."""
+
+    def rule(translate: Translator, node: exp.Expr) -> Typed:
+        text = translate.as_(node.this, "string")
+        return Typed(f"list_transform([{text}], lambda hr_s: {form('hr_s')})[1]", "string")
+
+    return rule
 
 
 def _trim(translate: Translator, node: exp.Expr) -> Typed:
@@ -576,7 +582,9 @@ _SPECIAL: dict[type[exp.Expr] | str, Callable[[Translator, exp.Expr], Typed]] = 
     exp.Concat: _concat,
     exp.DPipe: _pipes,
     exp.ConcatWs: _concat_ws,
-    exp.Initcap: _initcap,
+    exp.Initcap: _letters(title_sql),
+    exp.Lower: _letters(lower_sql),
+    exp.Upper: _letters(upper_sql),
     exp.Trim: _trim,
     exp.Substring: _substring,
     exp.Pad: _pad,
