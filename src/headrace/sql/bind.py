@@ -8,13 +8,12 @@ to purge its state.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, PlanError, SqlError
-from headrace.logical.functions import NAMES
+from headrace.logical.functions import NAMES, nearest_aggregate
 from headrace.logical.plan import (
     WINDOW_COLUMNS,
     Aggregate,
@@ -28,10 +27,12 @@ from headrace.logical.plan import (
 )
 from headrace.sql.declare import declared_stream
 from headrace.sql.grouping import Grouping, distinct
+from headrace.sql.names import check_new_name, folded, shown_name
 from headrace.sql.rewrite import both, substitute
-from headrace.sql.scope import Scope, with_window
+from headrace.sql.scope import Scope, with_window, written
 from headrace.sql.source import error, suggest
 from headrace.sql.statements import CreateQuery, CreateStream, Statement
+from headrace.sql.window_check import check_window
 from headrace.sql.window_clause import bracket_window
 from headrace.windows import WindowSpec
 
@@ -103,14 +104,7 @@ class Binder:
         return relation
 
     def _new_name(self, name: str) -> None:
-        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise SqlError(
-                f"{name!r} cannot be the name of a stream or query: names become names of folders; "
-                "use letters, digits and _, and start with a letter or _"
-            )
-        taken = {n.lower() for n in [*self.streams, *self.queries]}
-        if name.lower() in taken:
-            raise SqlError(f"the name {name!r} is taken by another stream or query")
+        check_new_name(name, [*self.streams, *self.queries])
 
     def _fail(self, node: exp.Expr | None, message: str) -> SqlError:
         places = [
@@ -222,12 +216,12 @@ class Binder:
             return self._body(node.this, self._name_part()), node
         if not isinstance(node, exp.Table):
             raise self._fail(node, "FROM takes a stream, a query or a sub-select")
-        found = {n.lower(): n for n in self.relations if "$" not in n}
-        if node.db or node.name.lower() not in found:
+        found = {folded(n): n for n in self.relations if "$" not in n}
+        if node.db or folded(node.name) not in found:
             raise self._fail(
-                node, f"there is no stream or query {node.sql()!r}." + suggest(node.name, found.values())
+                node, f"there is no stream or query {written(node)!r}." + suggest(node.name, found.values())
             )
-        return self.relations[found[node.name.lower()]], node
+        return self.relations[found[folded(node.name)]], node
 
     def _select(self, select: exp.Select, name: str) -> Relation:
         source, node = self._source(select)
@@ -261,15 +255,12 @@ class Binder:
             if select.args.get("having"):
                 raise self._fail(select.args["having"], "HAVING without GROUP BY or an aggregate: use WHERE")
             if window is not None:
-                raise PlanError(
-                    "a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, "
-                    "or leave the window out"
-                )
+                raise self._nothing_aggregated(select)
             return self._stateless(name, source, scope, select, where)
         items = Grouping(scope, select, group, window)
         window = items.window.spec if items.window else window
         attribute = items.window.attribute if items.window else attribute
-        self._check_window(source, window, attribute)
+        check_window(source, shown_name(source.name, alias), window, attribute)
         if where is not None:
             source = self._filtered(source, where)
         if grouped:
@@ -282,30 +273,14 @@ class Binder:
         outputs = scope.outputs(select.expressions, windowed=True)
         return distinct(name, source.name, outputs, window, source.unit)
 
-    def _check_window(self, source: Relation, window: WindowSpec | None, attribute: str | None) -> None:
-        if not isinstance(source, Raw):
-            if attribute and attribute.lower() not in WINDOW_COLUMNS:
-                raise PlanError(
-                    f"the window is on {attribute!r}, but {source.name} makes progress by its own windows; "
-                    "leave the attribute out"
-                )
-            return
-        if window is None:
-            raise PlanError(
-                f"no window: the aggregate over {source.name} would never be complete, "
-                "and its state never purged. "
-                "Write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE], or RANGE ALL for a landmark window"
-            )
-        if source.time is None:
-            raise PlanError(
-                f"{source.name} has no progressing attribute left (it is not among its columns), so the "
-                "window could never close: keep it in the SELECT of " + source.name
-            )
-        if attribute is not None and attribute.lower() != source.time.lower():
-            raise PlanError(
-                f"the window is on {attribute!r}, but {source.name} makes progress on {source.time!r}, "
-                f"so it could never close: put the window on {source.time}"
-            )
+    def _nothing_aggregated(self, select: exp.Select) -> HeadraceError:
+        for call in select.find_all(exp.Anonymous):
+            if near := nearest_aggregate(call.name, self.user_defined):
+                return self._fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
+        return PlanError(
+            "a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, "
+            "or leave the window out"
+        )
 
     def _filtered(self, source: Relation, where: exp.Expr) -> Relation:
         """The source under a WHERE, as a relation of its own."""
