@@ -13,28 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from sqlglot import exp
 
-from headrace.errors import PlanError, SqlError
+from headrace.errors import SqlError
 from headrace.logical.plan import Aggregate
+from headrace.physical import duck_operators as operators
 from headrace.physical import spark_types as t
-from headrace.physical.duck_arithmetic import OPERATIONS, divided, sum_parts
-from headrace.physical.duck_cast import cast, duck_type, wrapped
+from headrace.physical.duck_cast import cast, duck_type
+from headrace.physical.duck_expression import Typed, quoted, refused, spark_sql, unlike
+from headrace.physical.duck_functions import call
 from headrace.physical.duck_order import order_key
-
-
-def quoted(name: str) -> str:
-    """A name as DuckDB takes it, whatever it is."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-class Typed(NamedTuple):
-    """DuckDB SQL and the type Spark gives it."""
-
-    sql: str
-    type: str
 
 
 def duck_sql(node: exp.Expr, scope: Mapping[str, str]) -> str:
@@ -44,10 +33,6 @@ def duck_sql(node: exp.Expr, scope: Mapping[str, str]) -> str:
 
 def translate(node: exp.Expr, scope: Mapping[str, str]) -> Typed:
     return _Translator(scope)(node)
-
-
-def spark_sql(node: exp.Expr) -> str:
-    return node.sql(dialect="spark", identify=True)
 
 
 def spoken(message: str, relation: Aggregate) -> str:
@@ -66,7 +51,7 @@ class _Translator:
     def __init__(self, scope: Mapping[str, str]) -> None:
         self.scope = scope
         self._done: dict[int, tuple[exp.Expr, Typed]] = {}
-        self._chains: dict[str, tuple[str, str]] = {}  # SQL -> what kind of chain it is, and its open form
+        self.chains: dict[str, tuple[str, str]] = {}  # SQL -> what kind of chain it is, and its open form
 
     def __call__(self, node: exp.Expr) -> Typed:
         chain = [node]
@@ -81,8 +66,6 @@ class _Translator:
         rule = _RULES.get(type(node))
         if rule is not None:
             return rule(self, node)
-        from headrace.physical.duck_functions import call
-
         return call(self, node)
 
     def as_(self, node: exp.Expr, type_: str) -> str:
@@ -139,9 +122,9 @@ class _Translator:
     def connector(self, node: exp.Expr) -> Typed:
         word = "AND" if isinstance(node, exp.And) else "OR"
         left = self.as_(node.this, "boolean")
-        kind, opened = self._chains.get(left, ("", left))
+        kind, opened = self.chains.get(left, ("", left))
         parts = f"{opened if kind == word else left} {word} {self.as_(node.expression, 'boolean')}"
-        self._chains[f"({parts})"] = word, parts
+        self.chains[f"({parts})"] = word, parts
         return Typed(f"({parts})", "boolean")
 
     def not_(self, node: exp.Expr) -> Typed:
@@ -193,100 +176,6 @@ class _Translator:
             word = f"NOT {word}"
         text, pattern = self.as_(node.this, "string"), self.as_(node.expression, "string")
         return Typed(f"({text} {word} {pattern} ESCAPE '{escape}')", "boolean")
-
-    # -- arithmetic --------------------
-    def binary(self, node: exp.Expr) -> Typed:
-        operator = _OPERATORS[type(node)]
-        a, b = self(node.this), self(node.expression)
-        if operator in "+-" and (moved := self._moved(node, operator, a, b)) is not None:
-            return moved
-        left, right = (
-            _literal_decimal(n, v.type, o.type) for n, v, o in ((node.this, a, b), (node.expression, b, a))
-        )
-        found = t.arithmetic(operator, left, right)
-        if found is None:
-            raise unlike(node, [a.type, b.type])
-        x, y = cast(a.sql, a.type, found[0]), cast(b.sql, b.type, found[1])
-        if operator not in "+-":
-            return Typed(OPERATIONS[operator](x, y, *found), found[2])
-        kind, opened = self._chains.get(a.sql, ("", ""))
-        sql, parts = sum_parts(x, y, found[2], operator, opened if kind == found[2] else None)
-        self._chains[sql] = found[2], parts
-        return Typed(sql, found[2])
-
-    def _moved(self, node: exp.Expr, operator: str, a: Typed, b: Typed) -> Typed | None:
-        """Dates and times plus days or intervals."""
-        if a.type == "date" and b.type in ("tinyint", "smallint", "int"):
-            return Typed(f"({a.sql} {operator} {b.sql})", "date")
-        if a.type == "interval" and operator == "+":
-            a, b = b, a
-        if b.type != "interval" or a.type not in ("date", "timestamp"):
-            return None
-        if a.type == "timestamp":
-            return Typed(f"({a.sql} {operator} {b.sql})", "timestamp")
-        whole = any(w in b.sql for w in ("DAY", "MONTH", "YEAR", "WEEK"))
-        if whole and not any(w in b.sql for w in ("HOUR", "MINUTE", "SECOND")):
-            return Typed(f"CAST(({a.sql} {operator} {b.sql}) AS DATE)", "date")
-        raise refused(node)
-
-    def interval(self, node: exp.Expr) -> Typed:
-        if not isinstance(node.this, exp.Literal) or not isinstance(node.args.get("unit"), exp.Var):
-            raise refused(node)
-        return Typed(node.sql(dialect="duckdb").upper(), "interval")
-
-    def negative(self, node: exp.Expr) -> Typed:
-        if isinstance(node.this, exp.Literal) and not node.this.is_string:
-            type_ = t.literal(str(node.this.this))
-            type_ = (
-                "bigint"
-                if node.this.this == str(1 << 63)
-                else "int"
-                if node.this.this == str(1 << 31)
-                else type_
-            )
-            return Typed(f"(-{node.this.this})::{duck_type(type_)}", type_)
-        value = self(node.this)
-        return Typed(
-            wrapped(f"-({value.sql}::HUGEINT)", value.type)
-            if value.type in t.INTEGERS
-            else f"(-{value.sql})",
-            value.type,
-        )
-
-    def int_div(self, node: exp.Expr) -> Typed:
-        a, b = self(node.this), self(node.expression)
-        if t.decimal_of(a.type) is None or t.decimal_of(b.type) is None:
-            raise unlike(node, [a.type, b.type])
-        if t.is_decimal(a.type) or t.is_decimal(b.type):
-            exact = divided(a.sql, b.sql, t.scale(a.type), t.scale(b.type), 0, "//")
-            return Typed(wrapped(exact, "bigint"), "bigint")
-        return Typed(wrapped(f"{a.sql}::HUGEINT // nullif({b.sql}, 0)", "bigint"), "bigint")
-
-    def bitwise(self, node: exp.Expr) -> Typed:
-        a, b = self(node.this), self(node.expression)
-        common = t.wider(a.type, b.type)
-        if common not in t.INTEGERS:
-            raise unlike(node, [a.type, b.type])
-        x, y = cast(a.sql, a.type, common), cast(b.sql, b.type, common)
-        return Typed(
-            f"xor({x}, {y})" if isinstance(node, exp.BitwiseXor) else f"({x} {_BITWISE[type(node)]} {y})",
-            common,
-        )
-
-    def bitwise_not(self, node: exp.Expr) -> Typed:
-        value = self(node.this)
-        if value.type not in t.INTEGERS:
-            raise unlike(node, [value.type])
-        return Typed(f"(~{value.sql})", value.type)
-
-    def shift(self, node: exp.Expr) -> Typed:
-        value = self(node.this)
-        type_ = value.type if value.type == "bigint" else "int"
-        by = f"({self.as_(node.expression, 'int')} & {t.bits(type_) - 1})"
-        x = cast(value.sql, value.type, type_)
-        if isinstance(node, exp.BitwiseLeftShift):
-            return Typed(wrapped(f"{x}::HUGEINT * (1::HUGEINT << {by})", type_), type_)
-        return Typed(f"({x} >> {by})", type_)
 
     # -- conditions --------------------
     def case(self, node: exp.Expr) -> Typed:
@@ -345,31 +234,7 @@ class _Translator:
         return Typed("{" + listed + "}", f"struct<{','.join(f'{n}:{v.type}' for n, v in pairs)}>")
 
 
-def refused(node: exp.Expr) -> PlanError:
-    name = node.name if isinstance(node, exp.Anonymous) else node.sql(dialect="spark").split("(")[0]
-    return PlanError(
-        f"{name} is not available on results of windows (in {spark_sql(node)}). Compute it in a query over "
-        "the stream, before the window, or when you read the results"
-    )
-
-
-def unlike(node: exp.Expr, types: Sequence[str]) -> PlanError:
-    return PlanError(
-        f"{spark_sql(node)}: no common type for {' and '.join(dict.fromkeys(types))}; add a cast"
-    )
-
-
-def _literal_decimal(node: exp.Expr, type_: str, other: str) -> str:
-    """A whole number written next to a decimal counts with the digits it has."""
-    inner = node.this if isinstance(node, exp.Neg) else node
-    if t.is_decimal(other) and type_ in t.INTEGERS and isinstance(inner, exp.Literal):
-        return t.decimal(len(str(inner.this).lstrip("0")) or 1, 0)
-    return type_
-
-
-_OPERATORS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 _CHAINED = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.And, exp.Or, exp.DPipe, exp.Paren)
-_BITWISE: dict[type, str] = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "xor"}
 _COMPARISONS: dict[type, str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -397,15 +262,15 @@ _RULES: dict[type, Callable[[_Translator, exp.Expr], Typed]] = {
     exp.Like: _Translator.like,
     exp.ILike: _Translator.like,
     exp.Escape: _Translator.like,
-    **dict.fromkeys(_OPERATORS, _Translator.binary),
-    exp.Interval: _Translator.interval,
-    exp.Neg: _Translator.negative,
-    exp.Negative: _Translator.negative,
-    exp.IntDiv: _Translator.int_div,
-    **dict.fromkeys(_BITWISE, _Translator.bitwise),
-    exp.BitwiseNot: _Translator.bitwise_not,
-    exp.BitwiseLeftShift: _Translator.shift,
-    exp.BitwiseRightShift: _Translator.shift,
+    **dict.fromkeys(operators.OPERATORS, operators.binary),
+    exp.Interval: operators.interval,
+    exp.Neg: operators.negative,
+    exp.Negative: operators.negative,
+    exp.IntDiv: operators.int_div,
+    **dict.fromkeys(operators.BITWISE, operators.bitwise),
+    exp.BitwiseNot: operators.bitwise_not,
+    exp.BitwiseLeftShift: operators.shift,
+    exp.BitwiseRightShift: operators.shift,
     exp.Case: _Translator.case,
     exp.If: _Translator.if_,
     exp.Cast: _Translator.cast_,
@@ -414,3 +279,5 @@ _RULES: dict[type, Callable[[_Translator, exp.Expr], Typed]] = {
     exp.Array: _Translator.array,
     exp.Struct: _Translator.struct,
 }
+
+__all__ = ["Typed", "duck_sql", "quoted", "spark_sql", "spoken", "translate"]

@@ -9,26 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Protocol
 
 from sqlglot import exp
 
 from headrace.physical import spark_types as t
-from headrace.physical.duck import Typed, refused, unlike
 from headrace.physical.duck_cast import cast, duck_type, wrapped
+from headrace.physical.duck_expression import Translator, Typed, refused, unlike
 from headrace.physical.duck_letters import lower_sql, title_sql, upper_sql
 from headrace.physical.duck_order import nested
-
-
-class Translator(Protocol):
-    def __call__(self, node: exp.Expr) -> Typed: ...
-
-    def as_(self, node: exp.Expr, type_: str) -> str: ...
-
-    def alike(self, nodes: list[exp.Expr], strings: bool = True) -> tuple[list[str], str]: ...
-
-    def compare(self, left: exp.Expr, operator: str, right: exp.Expr) -> str: ...
-
 
 Rule = tuple[str, str]  # signature, template
 _POSITIVE = "CASE WHEN {0} > 0 OR isnan({0}) THEN %s END"
