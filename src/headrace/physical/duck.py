@@ -40,6 +40,10 @@ def spoken(message: str, relation: Aggregate) -> str:
     words = {f"a{i}": call.text.lower() for i, call in enumerate(relation.calls)}
     words |= {f"k{i}": key.sql(dialect="spark") for i, key in enumerate(relation.keys)}
     message = re.sub(r"[`\"]([ak]\d+)[`\"]", lambda m: words.get(m[1], m[0]), message)
+    in_quotes = r'"[^"\n]*"'  # Spark shows whole expressions so
+    message = re.sub(
+        in_quotes, lambda m: re.sub(r"\b[ak]\d+\b", lambda n: words.get(n[0], n[0]), m[0]), message
+    )
     return re.sub(r"\b_bucket\(\d+\)", "the window's number", message, flags=re.IGNORECASE)
 
 

@@ -135,8 +135,9 @@ class SparkTyper:
             if isinstance(relation, Aggregate):
                 text = spoken(text, relation)
             if unknown := _UNKNOWN.search(text):
-                near = nearest_aggregate(unknown[1], self.user)
-                text = f"there is no function {unknown[1]!r}" + (f". Did you mean {near!r}?" if near else "")
+                called = unknown[1].lower()
+                near = nearest_aggregate(called, self.user)
+                text = f"there is no function {called!r}" + (f". Did you mean {near!r}?" if near else "")
             raise SqlError(
                 f"{'stream' if name in self.graph.streams else 'query'} {name.split('$')[0]}: {text}"
             ) from e
