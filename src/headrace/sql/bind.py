@@ -26,11 +26,11 @@ from headrace.logical.plan import (
     Stream,
 )
 from headrace.sql.declare import declared_stream
+from headrace.sql.error_places import error, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.names import check_new_name, folded, shown_name
 from headrace.sql.rewrite import both, substitute
 from headrace.sql.scope import Scope, with_window, written
-from headrace.sql.source import error, suggest
 from headrace.sql.statements import CreateQuery, CreateStream, Statement
 from headrace.sql.window_check import check_window
 from headrace.sql.window_clause import bracket_window

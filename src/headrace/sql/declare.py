@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.errors import HeadraceError, SqlError
 from headrace.logical.plan import WINDOW_COLUMNS, Stream
 from headrace.progress import Ordered, Slack
-from headrace.sql.source import suggest
+from headrace.sql.error_places import suggest
 from headrace.windows import ticks
 
 INTERNAL = {"_ws", "_we", "_row", "_reason"}  # names of columns that only the program has

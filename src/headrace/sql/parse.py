@@ -12,9 +12,9 @@ from unicodedata import normalize
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
+from headrace.sql.error_places import suggest
 from headrace.sql.parse_select import parse_select
 from headrace.sql.parse_stream import parse_stream
-from headrace.sql.source import suggest
 from headrace.sql.statements import CreateQuery, Statement
 from headrace.sql.token_cursor import TokenCursor, says, split_statements, tokenize
 

@@ -21,9 +21,9 @@ from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
+from headrace.sql.error_places import error
 from headrace.sql.parse_window import put_windows, take_windows
 from headrace.sql.precedence import as_spark_binds
-from headrace.sql.source import error
 from headrace.sql.syntax_hints import syntax_error
 from headrace.sql.token_cursor import retyped
 

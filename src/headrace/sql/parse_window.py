@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
-from headrace.sql.source import error, suggest
+from headrace.sql.error_places import error, suggest
 from headrace.sql.statements import BracketWindow
 from headrace.sql.token_cursor import TokenCursor, says
 

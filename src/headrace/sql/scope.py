@@ -10,8 +10,8 @@ from headrace.errors import SqlError
 from headrace.logical.functions import NAMES, aggregate_call
 from headrace.logical.plan import WINDOW_COLUMNS, Output, Relation
 from headrace.sql.declare import INTERNAL
+from headrace.sql.error_places import suggest
 from headrace.sql.names import folded, shown_name
-from headrace.sql.source import suggest
 
 NO_OVER = "OVER (…) is not supported: group by a window instead"
 Fail = Callable[[exp.Expr | None, str], SqlError]  # an error that points at an expression

@@ -8,8 +8,8 @@ from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
+from headrace.sql.error_places import error
 from headrace.sql.parse_window import WINDOW_WORDS
-from headrace.sql.source import error
 from headrace.sql.token_cursor import QUOTED, says
 
 _KEYWORDS = (

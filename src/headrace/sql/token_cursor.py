@@ -14,7 +14,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
-from headrace.sql.source import error
+from headrace.sql.error_places import error
 
 QUOTED = {TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.IDENTIFIER}
 
