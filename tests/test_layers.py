@@ -22,6 +22,7 @@ LAYERS = (
     "progress",
     "logical",
     "sql",
+    "dialect",
     "partitioning",
     "optimizer",
     "network",
@@ -37,7 +38,7 @@ LAYERS = (
     "testing",
     "cli",
 )
-PURE = {"errors", "windows", "progress", "logical", "partitioning", "optimizer", "program"}
+PURE = {"errors", "windows", "progress", "logical", "dialect", "partitioning", "optimizer", "program"}
 ON_SPARK = {"runtime", "session", "cli"}
 
 FILES = sorted(path for path in SOURCE.rglob("*.py"))

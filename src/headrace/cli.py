@@ -35,7 +35,7 @@ from headrace.report import BatchReport
 
 KEPT_REPORTS = 20_000  # of a run, for its page
 POLL_SECONDS = 0.5
-ELSEWHERE = {"generate": "headrace.generate.cli", "network": "headrace.network.cli"}
+ELSEWHERE = {"generate": "headrace.generate.generate_command", "network": "headrace.network.cli"}
 SINKS = ("csv", "json", "parquet")
 
 
@@ -294,7 +294,7 @@ def results(
     """
     from headrace.report import checkpoint as summary
     from headrace.report import export
-    from headrace.sql.source import suggest
+    from headrace.sql.error_places import suggest
 
     if query and late:
         raise click.UsageError("give a QUERY or --late STREAM, not both")

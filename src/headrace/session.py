@@ -23,13 +23,13 @@ import duckdb
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from headrace.dialect.duck_cast import duck_type
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
-from headrace.logical.plan import Graph
+from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Settings, check_graph, optimize
 from headrace.optimizer.choose_reader import may_read_in_tasks
 from headrace.optimizer.explain_plan import explain_plan
-from headrace.physical.duck_cast import duck_type
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower

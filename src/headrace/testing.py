@@ -25,6 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlglot import exp
 
+from headrace.dialect.duck import duck_sql
+from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.errors import PlanError
 from headrace.kernels import payloads
 from headrace.kernels.slot import run_slot
@@ -32,8 +34,6 @@ from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, row_chunks
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import check_graph
-from headrace.physical.duck import duck_sql
-from headrace.physical.duck_cast import duck_type, spark_name
 from headrace.physical.duck_typer import DuckTyper
 from headrace.program.messages import Orders, SlotReport
 from headrace.runtime.driver import open_driver

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from headrace.generate.cli import generate
+from headrace.generate.generate_command import generate
 
 
 def run(*arguments: object) -> tuple[int, str, str]:

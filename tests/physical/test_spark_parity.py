@@ -18,10 +18,11 @@ import duckdb
 import pytest
 from sqlglot import exp
 
+from headrace.dialect.duck import translate
+from headrace.dialect.duck_cast import duck_type
+from headrace.dialect.java_numbers import use_java
 from headrace.errors import PlanError
 from headrace.kernels.connection import connect
-from headrace.physical.duck import translate
-from headrace.physical.duck_cast import duck_type
 from headrace.sql import parse_query
 
 if TYPE_CHECKING:
@@ -104,12 +105,15 @@ def test_refused(text: str) -> None:
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_expressions(spark: SparkSession, con: duckdb.DuckDBPyConnection, zone: str) -> None:
     """Same type, same values, NULLs in the same places."""
+    from headrace.runtime.typer import java_release
+
     listed = (
         EXPRESSIONS
         if zone == "UTC"
         else [e for e in EXPRESSIONS if re.search(r"\b(ts|dt|window_start)\b", e)]
     )
     spark.conf.set("spark.sql.session.timeZone", zone)
+    use_java(java_release(spark))
     con.execute(f"SET TimeZone = '{zone}'")
     try:
         frame = spark.createDataFrame(ROWS, ", ".join(f"{c} {t}" for c, t in SCHEMA.items())).coalesce(1)
@@ -124,6 +128,7 @@ def test_expressions(spark: SparkSession, con: duckdb.DuckDBPyConnection, zone: 
                 wrong += _differences(con, text, type_, [row[i] for row in rows])
         assert not wrong, "\n".join(wrong)
     finally:
+        use_java(19)
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         con.execute("SET TimeZone = 'UTC'")
 

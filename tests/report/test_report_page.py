@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_samples import reports
+from report_samples import T0, reports
 
 from headrace.report import BatchReport, QueryReport, StreamReport, chart, graph
-from headrace.report.page import highlight, render_page
+from headrace.report.page import before_flush, highlight, render_page
 from headrace.report.results import result_chart
 
 PLAN = {
@@ -192,3 +192,69 @@ def test_any_graph_is_drawn(count: int, pairs: list[tuple[int, int]]) -> None:
     nodes = [{"id": str(i), "label": f"n{i}", "kind": "query", "detail": "d"} for i in range(count)]
     drawing = graph.draw({"nodes": nodes, "edges": [[str(a), str(b)] for a, b in pairs]})
     assert drawing.count("<g ") == count
+
+
+def flushed(count: int) -> list[BatchReport]:
+    """A run whose last batch closes all windows, far beyond the last row."""
+    top = T0 + 10 * 60_000_000
+    before = {"s": StreamReport(10, top, top - 5_000_000)}
+    batches = [BatchReport(i, 10, 1.0, float(i), before, {"q": QueryReport(5)}) for i in range(count)]
+    last = {"s": StreamReport(0, top, top + 3_600_000_000)}
+    return [*batches, BatchReport(count, 0, 0.1, float(count), last, {"q": QueryReport(9)})]
+
+
+def test_windows_cut_short_by_a_flush_are_not_drawn() -> None:
+    """They would look like a sudden fall; the table has them, the chart does not, and a note says so."""
+    page = render_page("x", {}, flushed(3), {"q": flows(14, 2)})
+    text = check(page).text
+    chart_of_results = page[page.index("Queries and results") : page.index("<table>")]
+    assert "left out" in text
+    assert "00:09" in chart_of_results
+    assert "00:11" not in chart_of_results
+    assert "00:14" in page[page.index("<table>") :]
+
+
+def test_only_windows_cut_short() -> None:
+    """There is no chart then, and the page says why."""
+    late = flows(14, 2) | {"rows": flows(14, 2)["rows"][-4:]}
+    assert "closed early by the flush" in check(render_page("x", {}, flushed(1), {"q": late})).text
+
+
+def test_a_run_without_a_flush_leaves_nothing_out() -> None:
+    """The last batch of any other run is a batch like the others."""
+    assert before_flush(flushed(3)[:-1]) == {}
+    assert before_flush([]) == {}
+    assert before_flush(flushed(3)) == {"us": (T0 + 10 * 60_000_000 - 5_000_000) / 1e6}
+
+
+def test_a_flush_is_no_drop_of_throughput() -> None:
+    """Rows per second of a batch that read nothing, and the lag when progress is over, are gaps."""
+    page = render_page("x", {}, flushed(4), {})
+    throughput = page[page.index("Throughput") : page.index("Batch time")]
+    assert throughput.count("<circle") == 4
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_few_batches_are_bars(count: int) -> None:
+    """One or two points are no line."""
+    page = render_page("x", {}, reports(count), {})
+    run = page[page.index("How it ran") : page.index("Queries and results")]
+    assert 'class="line' not in run
+    assert run.count('class="bar') >= 5
+
+
+def test_tiles_have_room_for_their_numbers() -> None:
+    """A large number is short, with the exact one on hover; a long text is smaller."""
+    run = [BatchReport(0, 987_654_321, 213.0, 0.0, {"s": StreamReport(1, 2, 1, late=12_345_678)}, {})]
+    page = render_page("x", {}, run, {})
+    tiles = page[page.index('<dl class="tiles">') : page.index("</dl>")]
+    assert all(len(value) <= 8 for value in re.findall(r"<dd>([^<]*)</dd>", tiles))
+    assert '<dd class="long">3 min 33 s</dd>' in tiles
+    assert 'title="987,654,321"' in tiles
+
+
+def test_the_plan_speaks_of_queries_only() -> None:
+    """Parts of a query have names of their own inside; the drawing has the query's."""
+    assert "q$1" not in graph.draw(
+        {"nodes": [{"id": "q$1", "label": "q$1 by k", "kind": "panes", "detail": ""}], "edges": []}
+    )

@@ -24,14 +24,14 @@ CREATE QUERY q AS
 -- # an expression cut short
 SELECT srcIP, count( FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
 -- =>
--- SqlError: Expecting )
+-- SqlError: expected )
 --   line 1: SELECT srcIP, count( FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
 --                                                                   ^^^^^
 
 -- # a word too many
 SELECT srcIP FROM tcp WHERE len > 1 GROUP srcIP
 -- =>
--- SqlError: Invalid expression / Unexpected token
+-- SqlError: did not expect 'GROUP' here
 --   line 1: SELECT srcIP FROM tcp WHERE len > 1 GROUP srcIP
 --                                               ^^^^^
 
@@ -265,9 +265,7 @@ CREATE QUERY `q$1` AS SELECT * FROM tcp
 -- # a stream's name that is a path
 CREATE STREAM `..` (a INT) PROGRESSING ON a ORDERED FROM 'parquet'
 -- =>
--- SqlError: expected the name of the stream, found '..'
---   line 1: CREATE STREAM `..` (a INT) PROGRESSING ON a ORDERED FROM 'parquet'
---                         ^^^^
+-- SqlError: '..' cannot be the name of a stream or query: names become names of folders; use letters, digits and _, and start with a letter or _
 
 -- # a stream without progress
 CREATE STREAM s (a INT) FROM 'parquet'
@@ -318,7 +316,7 @@ CREATE STREAM s (a TIMESTAMP) PROGRESSING ON a SLACK 5 LIGHTYEARS FROM 'parquet'
 -- # a negative slack
 CREATE STREAM s (a INT) PROGRESSING ON a SLACK -5 FROM 'parquet'
 -- =>
--- SqlError: stream s: SLACK must not be negative, got -5 ticks; 0 means an ordered stream
+-- SqlError: stream s: SLACK must not be negative, got -5; 0 means an ordered stream
 
 -- # a format without quotes
 CREATE STREAM s (a INT) PROGRESSING ON a ORDERED FROM parquet
@@ -378,3 +376,109 @@ CREATE QUERY q AS SELECT count(*) AS n FROM q
 -- SqlError: query q: there is no stream or query 'q'. There is: big, flows, tcp, ticks, udp.
 --   line 1: CREATE QUERY q AS SELECT count(*) AS n FROM q
 --                                                       ^
+
+-- # a misspelt aggregate
+SELECT coutn(*) AS n FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: there is no aggregate 'coutn'. Did you mean 'count'?
+--   line 1: SELECT coutn(*) AS n FROM tcp [RANGE 1 MINUTE]
+--                  ^^^^^
+
+-- # a misspelt aggregate of groups
+SELECT srcIP, coutn(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- SqlError: query q: there is no aggregate 'coutn'. Did you mean 'count'?
+--   line 1: SELECT srcIP, coutn(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+--                         ^^^^^
+
+-- # a misspelt aggregate of a column
+SELECT srcIP, smu(len) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- SqlError: query q: there is no aggregate 'smu'. Did you mean 'sum'?
+--   line 1: SELECT srcIP, smu(len) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+--                         ^^^^^^^
+
+-- # SELEC
+SELEC srcIP FROM tcp
+-- =>
+-- SqlError: expected SELECT, found 'SELEC'. Did you mean 'SELECT'?
+--   line 1: SELEC srcIP FROM tcp
+--           ^^^^^
+
+-- # SELEC in a script
+CREATE QUERY q AS SELEC srcIP FROM tcp
+-- =>
+-- SqlError: expected SELECT, found 'SELEC'. Did you mean 'SELECT'?
+--   line 1: CREATE QUERY q AS SELEC srcIP FROM tcp
+--                             ^^^^^
+
+-- # FORM
+SELECT srcIP FORM tcp
+-- =>
+-- SqlError: 'FORM' is not understood. Did you mean FROM?
+--   line 1: SELECT srcIP FORM tcp
+--                        ^^^^
+
+-- # WHER
+SELECT srcIP FROM tcp WHER len > 1
+-- =>
+-- SqlError: 'WHER' is not understood. Did you mean WHERE?
+--   line 1: SELECT srcIP FROM tcp WHER len > 1
+--                                 ^^^^
+
+-- # a name that is a word of SQL
+SELECT order FROM tcp
+-- =>
+-- SqlError: query q: tcp has no column 'order'. There is: destIP, flags, len, name, srcIP, srcPort, ts.
+--   line 1: SELECT order FROM tcp
+--                  ^^^^^
+
+-- # a comma too many
+SELECT srcIP,, destIP FROM tcp
+-- =>
+-- SqlError: expected something after this comma
+--   line 1: SELECT srcIP,, destIP FROM tcp
+--                       ^
+
+-- # groups of nothing
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY
+-- =>
+-- SqlError: expected something to group by
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY
+--                                                          ^^^^^^^^
+
+-- # a SELECT in a script
+CREATE QUERY q AS SELECT * FROM tcp; SELECT 1
+-- =>
+-- SqlError: expected CREATE STREAM or CREATE QUERY, found 'SELECT'. Write CREATE QUERY <name> AS before a SELECT.
+--   line 1: CREATE QUERY q AS SELECT * FROM tcp; SELECT 1
+--                                                ^^^^^^
+
+-- # FORM before a format
+CREATE STREAM s (a INT) PROGRESSING ON a SLACK 5 FORM 'parquet'
+-- =>
+-- SqlError: expected FROM before the source's format, found 'FORM'
+--   line 1: CREATE STREAM s (a INT) PROGRESSING ON a SLACK 5 FORM 'parquet'
+--                                                            ^^^^
+
+-- # a column that a sub-select does not have
+SELECT sum(x) AS s FROM (SELECT k, max(v) AS m FROM ticks [RANGE 60] GROUP BY k)
+-- =>
+-- SqlError: query q: the sub-select has no column 'x'. There is: k, m, window_end, window_start.
+--   line 1: SELECT sum(x) AS s FROM (SELECT k, max(v) AS m FROM ticks [RANGE 60] GROUP BY k)
+--                      ^
+
+-- # a function on the number of a window
+SELECT sequence(1, time/60) AS b, count(*) AS n FROM ticks GROUP BY time/60
+-- =>
+-- PlanError: query q: SEQUENCE is not available on results of windows (in SEQUENCE(1, the window's number)). Compute it in a query over the stream, before the window, or when you read the results
+
+-- # a field of what has none
+SELECT k.a AS x, count(*) AS n FROM ticks [RANGE 60] GROUP BY k.a
+-- =>
+-- SqlError: query q: `k`.`a`: there is no field 'a' in string
+
+-- # a name that is too long
+CREATE QUERY `nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn` AS SELECT * FROM tcp
+-- =>
+-- SqlError: the name nnnnnnnnnnnnnnnnnnnn… is 204 bytes long; names become names of folders and have at most 200 bytes

@@ -206,3 +206,38 @@ CREATE QUERY top AS SELECT max(bytes) AS bytes, max_by(srcIP, bytes) AS srcIP FR
 CREATE QUERY q AS SELECT avg(bytes) AS mean FROM top [RANGE 1 HOUR]
 -- =>
 -- q: (mean = a0, window_start, window_end) from top [range 3600000000 slide 3600000000] of avg(bytes)
+
+-- # names that are words of SQL
+CREATE STREAM `from` (`range` TIMESTAMP, `order` INT, `select` INT, `group` STRING, `by` INT) PROGRESSING ON `range` SLACK 5 SECONDS FROM 'parquet';
+CREATE QUERY `having` AS SELECT `group`, `order`, sum(`select`) AS `where`, max(`by` + `from`.`by`) AS `as` FROM `from` [RANGE 1 MINUTE WA `range`] GROUP BY `group`, `order` HAVING sum(`select`) > 1 AND `as` > 0
+-- =>
+-- having: (group = k0, order = k1, where = a0, as = a1, window_start, window_end) from from [range 60000000 slide 60000000] by group, order of sum(select), max(by + by) having a0 > 1 AND a1 > 0
+
+-- # a group under the name of a word of SQL
+SELECT `order`, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP AS `order`
+-- =>
+-- q: (order = k0, n = a0, window_start, window_end) from tcp [range 60000000 slide 60000000] by srcIP of count()
+
+-- # letters of all languages
+CREATE STREAM größe (zeit TIMESTAMP, länge INT, 名前 STRING) PROGRESSING ON zeit ORDERED FROM 'parquet';
+CREATE QUERY été AS SELECT 名前, sum(größe.länge) AS μήκος FROM größe [RANGE 1 MINUTE WA zeit] GROUP BY 名前 HAVING μήκος > 1
+-- =>
+-- été: (名前 = k0, μήκος = a0, window_start, window_end) from größe [range 60000000 slide 60000000] by `名前` of sum(länge) having a0 > 1
+
+-- # fields of a struct
+CREATE STREAM s (ts TIMESTAMP, st STRUCT<a: INT, b: STRUCT<c: STRING>>) PROGRESSING ON ts ORDERED FROM 'parquet';
+CREATE QUERY q AS SELECT st.a, st.b.c AS c, count(*) AS n, max(s.st.a) AS m FROM s [RANGE 1 MINUTE] GROUP BY st.a, s.st.b.c
+-- =>
+-- q: (a = k0, c = k1, n = a0, m = a1, window_start, window_end) from s [range 60000000 slide 60000000] by st.`a`, st.`b`.`c` of count(), max(st.`a`)
+
+-- # an element of a map
+CREATE STREAM s (ts TIMESTAMP, m MAP<STRING, INT>) PROGRESSING ON ts ORDERED FROM 'parquet';
+CREATE QUERY q AS SELECT m['a'] AS a, max(m['b']) AS b FROM s [RANGE 1 MINUTE] WHERE m['c'] > 1 GROUP BY m['a']
+-- =>
+-- q$1: rows (ts, m) from s where m['c'] > 1, progress on ts
+-- q: (a = k0, b = a0, window_start, window_end) from q$1 [range 60000000 slide 60000000] by m['a'] of max(m['b'])
+
+-- # fifty parentheses
+SELECT ((((((((((((((((((((((((((((((((((((((((((((((((((srcIP)))))))))))))))))))))))))))))))))))))))))))))))))) AS k, ((((((((((((((((((((((((((((((((((((((((((((((((((max(len))))))))))))))))))))))))))))))))))))))))))))))))))) AS m FROM tcp [RANGE 1 MINUTE] GROUP BY ((((((((((((((((((((((((((((((((((((((((((((((((((srcIP))))))))))))))))))))))))))))))))))))))))))))))))))
+-- =>
+-- q: (k = k0, m = (a0), window_start, window_end) from tcp [range 60000000 slide 60000000] by (srcIP) of max(len)

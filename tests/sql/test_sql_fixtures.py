@@ -16,7 +16,7 @@ import pytest
 from sqlglot import exp
 
 from headrace.errors import HeadraceError
-from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
+from headrace.logical.graph import Aggregate, Call, Derive, Graph, Merge, Rows
 from headrace.optimizer import check_graph, optimize
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
@@ -85,7 +85,7 @@ def outcome(text: str) -> str:
 def summary(graph: Graph, name: str) -> list[str]:
     """A relation and the parts it was made of, the innermost first."""
     relation = graph.relations[name]
-    if isinstance(relation, Raw):
+    if isinstance(relation, Rows):
         arms = [_listed(b.columns) + f" from {b.stream}" + _where(b.where) for b in relation.branches]
         progress = f", progress on {relation.time}" if relation.time else ", no progress"
         return [f"{name}: rows " + " + ".join(arms) + progress]

@@ -157,14 +157,14 @@ SELECT count(*) AS n FROM tcp [RANGE 10 MINTES]
 -- # a window of nothing
 SELECT count(*) AS n FROM tcp [RANGE 0 SECONDS]
 -- =>
--- SqlError: query q: window: RANGE must be positive, got 0 ticks
+-- SqlError: query q: RANGE must be positive, got 0 SECONDS
 --   line 1: SELECT count(*) AS n FROM tcp [RANGE 0 SECONDS]
 --                                          ^^^^^^^^^^^^^^^
 
 -- # a slide of less than nothing
 SELECT count(*) AS n FROM ticks [RANGE 10 SLIDE -5]
 -- =>
--- SqlError: query q: window: SLIDE must be positive, got -5 ticks
+-- SqlError: query q: SLIDE must be positive, got -5
 --   line 1: SELECT count(*) AS n FROM ticks [RANGE 10 SLIDE -5]
 --                                            ^^^^^^^^^^^^^^^^^
 
@@ -178,14 +178,14 @@ SELECT count(*) AS n FROM tcp [RANGE ALL]
 -- # reset without a landmark
 SELECT count(*) AS n FROM ticks [RANGE 10 RESET 20]
 -- =>
--- SqlError: query q: window: RESET goes with RANGE ALL, but RANGE is 10 ticks; write RANGE ALL, or leave RESET out
+-- SqlError: query q: RESET goes with RANGE ALL, but RANGE is 10; write RANGE ALL, or leave RESET out
 --   line 1: SELECT count(*) AS n FROM ticks [RANGE 10 RESET 20]
 --                                            ^^^^^^^^^^^^^^^^^
 
 -- # reset that the slide does not divide
 SELECT count(*) AS n FROM ticks [RANGE ALL SLIDE 7 RESET 20]
 -- =>
--- SqlError: query q: window: RESET must be a multiple of SLIDE so that the last window ends at the reset, but 20 is not a multiple of 7 (ticks)
+-- SqlError: query q: RESET must be a multiple of SLIDE so that the last window ends at the reset, but 20 is not a multiple of 7
 --   line 1: SELECT count(*) AS n FROM ticks [RANGE ALL SLIDE 7 RESET 20]
 --                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^
 
@@ -244,3 +244,87 @@ SELECT count(*) AS n FROM tcp GROUP BY window(ts, len)
 -- SqlError: query q: the lengths in window(…) are written out, like '10 minutes'
 --   line 1: SELECT count(*) AS n FROM tcp GROUP BY window(ts, len)
 --                                                  ^^^^^^^^^^^^^^
+
+-- # RAGNE
+SELECT count(*) AS n FROM tcp [RAGNE 1 MINUTE]
+-- =>
+-- SqlError: 'RAGNE' is not a window clause. Did you mean 'RANGE'?
+--   line 1: SELECT count(*) AS n FROM tcp [RAGNE 1 MINUTE]
+--                                          ^^^^^
+
+-- # ROWS
+SELECT count(*) AS n FROM tcp [ROWS 2 SLIDE 1]
+-- =>
+-- SqlError: windows of a number of rows are not supported; a window is a RANGE of the progressing attribute, like [RANGE 10 MINUTES SLIDE 1 MINUTE]
+--   line 1: SELECT count(*) AS n FROM tcp [ROWS 2 SLIDE 1]
+--                                          ^^^^
+
+-- # SESSION
+SELECT count(*) AS n FROM tcp [SESSION 5 MINUTES]
+-- =>
+-- SqlError: session windows are not supported; write a RANGE, like [RANGE 10 MINUTES SLIDE 1 MINUTE]
+--   line 1: SELECT count(*) AS n FROM tcp [SESSION 5 MINUTES]
+--                                          ^^^^^^^
+
+-- # PARTITION BY
+SELECT count(*) AS n FROM tcp [PARTITION BY srcIP ROWS 5]
+-- =>
+-- SqlError: windows per key are not supported; write a RANGE, like [RANGE 10 MINUTES SLIDE 1 MINUTE], and GROUP BY the key
+--   line 1: SELECT count(*) AS n FROM tcp [PARTITION BY srcIP ROWS 5]
+--                                          ^^^^^^^^^^^^
+
+-- # WITHIN
+SELECT count(*) AS n FROM tcp [WITHIN 5 MINUTES]
+-- =>
+-- SqlError: WITHIN is not a window clause; write RANGE and a length, like [RANGE 10 MINUTES]
+--   line 1: SELECT count(*) AS n FROM tcp [WITHIN 5 MINUTES]
+--                                          ^^^^^^
+
+-- # WITHIN without brackets
+SELECT count(*) AS n FROM tcp WITHIN 5 MINUTES
+-- =>
+-- SqlError: a window is written in brackets behind its stream, like [RANGE 10 MINUTES SLIDE 1 MINUTE]
+--   line 1: SELECT count(*) AS n FROM tcp WITHIN 5 MINUTES
+--                                         ^^^^^^^^
+
+-- # TUMBLING
+SELECT count(*) AS n FROM tcp [TUMBLING 5 MINUTES]
+-- =>
+-- SqlError: a window starts with RANGE: write [RANGE 10 MINUTES] for a tumbling one, [RANGE 10 MINUTES SLIDE 1 MINUTE] for a sliding one
+--   line 1: SELECT count(*) AS n FROM tcp [TUMBLING 5 MINUTES]
+--                                          ^^^^^^^^
+
+-- # a length alone
+SELECT count(*) AS n FROM tcp [5 MINUTES]
+-- =>
+-- SqlError: expected RANGE before 5: write for example [RANGE 10 MINUTES SLIDE 1 MINUTE]
+--   line 1: SELECT count(*) AS n FROM tcp [5 MINUTES]
+--                                          ^
+
+-- # a window of no words
+SELECT count(*) AS n FROM tcp []
+-- =>
+-- SqlError: this window is empty: write for example [RANGE 10 MINUTES SLIDE 1 MINUTE]
+--   line 1: SELECT count(*) AS n FROM tcp []
+--                                         ^
+
+-- # a reset in words
+SELECT count(*) AS n FROM tcp [RANGE ALL SLIDE 7 SECONDS RESET 1 MINUTE]
+-- =>
+-- SqlError: query q: RESET must be a multiple of SLIDE so that the last window ends at the reset, but 1 MINUTE is not a multiple of 7 SECONDS
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE ALL SLIDE 7 SECONDS RESET 1 MINUTE]
+--                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a window function of no length
+SELECT window(ts, '0 seconds'), count(*) AS n FROM tcp GROUP BY window(ts, '0 seconds')
+-- =>
+-- SqlError: query q: the length of a window must be positive, got 0 seconds
+--   line 1: SELECT window(ts, '0 seconds'), count(*) AS n FROM tcp GROUP BY window(ts, '0 seconds')
+--                                                                           ^^^^^^^^^
+
+-- # a window behind a condition
+SELECT count(*) AS n FROM tcp WHERE len > 1 [RANGE 1 MINUTE]
+-- =>
+-- SqlError: this window follows no stream or query
+--   line 1: SELECT count(*) AS n FROM tcp WHERE len > 1 [RANGE 1 MINUTE]
+--                                                        ^^^^^^^^^^^^^^

@@ -3,7 +3,7 @@
 Spark finds the files, remembers which were read and hands out the work; what it would do with their rows
 (decode, project, copy to Arrow, send to Python) costs several times more than all the rest of the source
 stage. So where the files are local Parquet and every scalar expression of the set is one that DuckDB computes
-as Spark does (`physical/scan.py` decides), a task is given byte ranges of files instead of rows. Columns are
+as Spark does (`optimizer/choose_reader.py` decides), a task is given byte ranges of files instead of rows. Columns are
 matched as Spark matches them: by name whatever the case, absent ones are NULL, and a type is widened but
 never narrowed.
 """

@@ -8,10 +8,11 @@ steps (sub and super, document 000 §5.2.2) is `physical/aggregates.py`'s busine
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from sqlglot import exp
 
-from headrace.logical.plan import Call
+from headrace.logical.graph import Call
 
 _CLASSES: dict[type[exp.Expr], str] = {
     exp.Sum: "sum",
@@ -65,7 +66,7 @@ def aggregate_call(node: exp.Expr, user_defined: Iterable[str] = ()) -> Call | N
     arguments where NULLs are ignored.
     """
     condition: exp.Expr | None = None
-    text = node.sql(dialect="spark")
+    whole = node
     if isinstance(node, exp.Filter):
         condition = node.expression.this
         node = node.this
@@ -115,7 +116,16 @@ def aggregate_call(node: exp.Expr, user_defined: Iterable[str] = ()) -> Call | N
             where = condition.copy()
         else:
             arguments = [exp.Case(ifs=[exp.If(this=condition.copy(), true=a.copy())]) for a in arguments]
-    return Call(function, tuple(a.copy() for a in arguments), tuple(parameters), text, where)
+    return Call(
+        function, tuple(a.copy() for a in arguments), tuple(parameters), whole.sql(dialect="spark"), where
+    )
+
+
+def nearest_aggregate(name: str, user_defined: Iterable[str] = ()) -> str | None:
+    """The aggregate that was meant by a misspelt name, if it is clear."""
+    known = [*NAMES, *(u.lower() for u in user_defined)]
+    swapped = next((k for k in known if sorted(k) == sorted(name.lower())), None)
+    return swapped or next(iter(get_close_matches(name.lower(), known, n=1, cutoff=0.8)), None)
 
 
 def _number(node: exp.Expr) -> float | str:

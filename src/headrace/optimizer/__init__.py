@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.logical.plan import Graph
+from headrace.logical.graph import Graph
 from headrace.optimizer.bound_state import bound_state
 from headrace.optimizer.check_plan import check_plan
 from headrace.optimizer.choose_reader import choose_reader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.logical.plan import Aggregate
+from headrace.logical.graph import Aggregate
 from headrace.optimizer.describe import describe_length
 from headrace.optimizer.plan import PaneTable, Plan, StateBound
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from headrace.errors import InternalError, PlanError
-from headrace.logical.plan import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Raw, Relation
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Relation, Rows
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.pass_progress import find_frontier
 from headrace.optimizer.plan import Plan
@@ -26,7 +26,7 @@ def check_plan(plan: Plan) -> Plan:
             continue
         source = plan.graph.relations[relation.input]
         try:
-            if isinstance(source, Raw):
+            if isinstance(source, Rows):
                 _check_window(plan.graph, relation, source, find_frontier(plan.graph, source.name, streams))
             else:
                 _check_input(plan.graph, relation, source)
@@ -38,7 +38,7 @@ def check_plan(plan: Plan) -> Plan:
     return plan
 
 
-def _check_window(graph: Graph, relation: Aggregate, source: Raw, frontier: Frontier) -> None:
+def _check_window(graph: Graph, relation: Aggregate, source: Rows, frontier: Frontier) -> None:
     name = describe_input(graph, source.name)
     if relation.window is None:
         raise PlanError(

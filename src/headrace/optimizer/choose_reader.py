@@ -12,11 +12,11 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from headrace.dialect import spark_types as t
+from headrace.dialect.duck import translate
 from headrace.errors import PlanError
-from headrace.logical.plan import Aggregate, Graph, Raw, Stream
+from headrace.logical.graph import Aggregate, Graph, Rows, Stream
 from headrace.optimizer.plan import Plan, Reading, Typer
-from headrace.physical import spark_types as t
-from headrace.physical.duck import translate
 
 # What Spark's file source knows of listing files; it goes on doing that.
 _OPTIONS = {
@@ -60,9 +60,9 @@ def may_read_in_tasks(graph: Graph) -> bool:
     """Whether tasks may be able to read all streams, as far as the words tell: before any type is known."""
     expressions = []
     for relation in graph.relations.values():
-        if isinstance(relation, Raw):
+        if isinstance(relation, Rows):
             expressions += [e for b in relation.branches for e in (b.where, *(c for _, c in b.columns))]
-        elif isinstance(relation, Aggregate) and isinstance(graph.relations[relation.input], Raw):
+        elif isinstance(relation, Aggregate) and isinstance(graph.relations[relation.input], Rows):
             expressions += [*relation.keys, *(e for c in relation.calls for e in (c.where, *c.arguments))]
     simple = all(isinstance(node, _SIMPLE) for e in expressions if e is not None for node in e.walk())
     return bool(graph.queries) and simple and all(s.format == "parquet" for s in graph.streams.values())

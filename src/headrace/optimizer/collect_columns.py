@@ -10,9 +10,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from headrace.logical.plan import Aggregate, Branch, Raw
+from headrace.dialect.duck_expression import spark_sql
+from headrace.logical.graph import Aggregate, Branch, Rows
 from headrace.optimizer.plan import CallColumns, PaneTable, PassingRows, Plan, SourceColumn, TableFeed, Typer
-from headrace.optimizer.trace_columns import spell, trace_to_stream
+from headrace.optimizer.trace_columns import trace_to_stream
 
 
 def collect_columns(plan: Plan, typer: Typer) -> Plan:
@@ -20,7 +21,7 @@ def collect_columns(plan: Plan, typer: Typer) -> Plan:
     feeds = {
         t.id: collecting.feed(t)
         for t in plan.tables.values()
-        if isinstance(t, PaneTable) and t.windows and isinstance(plan.graph.relations[_input(plan, t)], Raw)
+        if isinstance(t, PaneTable) and t.windows and isinstance(plan.graph.relations[_input(plan, t)], Rows)
     }
     passing = tuple(collecting.pass_rows())
     columns = {}
@@ -44,7 +45,7 @@ class _Collecting:
         self.expressions: dict[str, dict[str, exp.Expr]] = {s: {} for s in plan.graph.streams}  # by spelling
 
     def name(self, stream: str, expression: exp.Expr) -> str:
-        mine, spelled = self.expressions[stream], spell(expression)
+        mine, spelled = self.expressions[stream], spark_sql(expression)
         mine.setdefault(spelled, expression)
         return f"c{list(mine).index(spelled)}"
 
@@ -53,7 +54,7 @@ class _Collecting:
         first = members[table.members[0]]
         assert isinstance(first, Aggregate)
         source = self.plan.graph.relations[first.input]
-        assert isinstance(source, Raw)
+        assert isinstance(source, Rows)
         out = []
         for i, branch in enumerate(source.branches):
             where = self.name(branch.stream, branch.where) if branch.where is not None else None
@@ -66,7 +67,7 @@ class _Collecting:
 
     def _calls(self, member: Aggregate, branch: int) -> tuple[CallColumns, ...]:
         source = self.plan.graph.relations[member.input]
-        assert isinstance(source, Raw)
+        assert isinstance(source, Rows)
         arm = source.branches[branch]
         return tuple(
             CallColumns(
@@ -76,7 +77,7 @@ class _Collecting:
             for call in member.calls
         )
 
-    def _trace(self, source: Raw, branch: Branch, expression: exp.Expr) -> str:
+    def _trace(self, source: Rows, branch: Branch, expression: exp.Expr) -> str:
         types = self.plan.types.get(source.name, {})
         return self.name(branch.stream, trace_to_stream(source, branch, expression, types))
 
@@ -84,7 +85,7 @@ class _Collecting:
         out = []
         for name in self.plan.graph.queries:
             relation = self.plan.graph.relations[name]
-            if isinstance(relation, Raw) and name not in self.plan.settings.retired:
+            if isinstance(relation, Rows) and name not in self.plan.settings.retired:
                 for branch in relation.branches:
                     where = self.name(branch.stream, branch.where) if branch.where is not None else None
                     columns = tuple(self._trace(relation, branch, exp.column(c)) for c in relation.columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from headrace.logical.plan import Graph, Raw
+from headrace.logical.graph import Graph, Rows
 from headrace.windows import Cumulative, Sliding, WindowSpec
 
 _SIZES = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1000, "ms"))
@@ -44,7 +44,7 @@ def describe_input(graph: Graph, name: str) -> str:
     relation = graph.relations[name]
     if "$" not in name:
         return name
-    if not isinstance(relation, Raw):
+    if not isinstance(relation, Rows):
         return f"{name.split('$')[0]}'s input"
     conditions = {b.where for b in relation.branches}
     where = next(iter(conditions)) if len(conditions) == 1 else None

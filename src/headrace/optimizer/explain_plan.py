@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from headrace.errors import OptionError
-from headrace.logical.plan import Aggregate, Graph, Merge, Raw, Stream, inputs_of
+from headrace.logical.graph import Aggregate, Graph, Merge, Rows, Stream, inputs_of
 from headrace.optimizer.describe import describe_length, describe_window
 from headrace.optimizer.plan import PaneTable, Plan, Table
 from headrace.progress import Slack
@@ -96,7 +96,7 @@ def _readers(plan: Plan, name: str, table: str, depth: int) -> list[tuple[str, i
     deeper = depth + (name in plan.schemas)
     for other in plan.relations:
         relation = plan.graph.relations[other]
-        reads = not isinstance(relation, Raw) and name in inputs_of(relation) and other in plan.used
+        reads = not isinstance(relation, Rows) and name in inputs_of(relation) and other in plan.used
         if reads and any(p.table == table for p in plan.parts.get(other, ())):
             found += _readers(plan, other, table, deeper)
     return found
@@ -182,7 +182,7 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
     for name in plan.schemas:
         relation = plan.graph.relations[name]
         nodes.append({"id": f"q:{name}", "label": name, "kind": "query", "detail": _describe(plan.graph, name)})
-        if isinstance(relation, Raw):
+        if isinstance(relation, Rows):
             edges += [(f"s:{b.stream}", f"q:{name}") for b in relation.branches]
         above = _queries_above(plan.graph, name)
         edges += [(f"q:{u}", f"q:{name}") for u in above]
@@ -197,7 +197,7 @@ def _queries_above(graph: Graph, name: str) -> list[str]:
     for parent in inputs_of(graph.relations[name]):
         if parent in graph.queries:
             found.append(parent)
-        elif not isinstance(graph.relations[parent], Raw):
+        elif not isinstance(graph.relations[parent], Rows):
             found += _queries_above(graph, parent)
     return found
 

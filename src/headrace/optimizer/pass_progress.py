@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.logical.plan import Derive, Graph, Merge, Raw
+from headrace.logical.graph import Derive, Graph, Merge, Rows
 from headrace.optimizer.plan import Passage, Plan
 from headrace.progress import Frontier
 from headrace.progress.propagate import pass_aggregate, pass_projection, pass_selection, pass_union
@@ -19,7 +19,7 @@ def pass_progress(plan: Plan) -> Plan:
     found = {}
     for name in plan.relations:
         relation = plan.graph.relations[name]
-        attribute = relation.time if isinstance(relation, Raw) else "window_end"
+        attribute = relation.time if isinstance(relation, Rows) else "window_end"
         found[name] = Passage(plan.graph.streams_of(name), attribute)
     return plan.with_(passages=found)
 
@@ -27,7 +27,7 @@ def pass_progress(plan: Plan) -> Plan:
 def find_frontier(graph: Graph, name: str, streams: Mapping[str, Frontier]) -> Frontier:
     """The frontier of a relation, given those of the streams, by the rule of each relation on the way."""
     relation = graph.relations[name]
-    if isinstance(relation, Raw):
+    if isinstance(relation, Rows):
         arms = [pass_selection(streams[branch.stream]) for branch in relation.branches]
         return pass_projection(pass_union(arms), relation.time is not None)
     if isinstance(relation, Merge):

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from headrace.logical.plan import Aggregate, Derive, Merge, Raw
+from headrace.logical.graph import Aggregate, Derive, Merge, Rows
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import Exchange, GatherTable, PaneTable, Part, Plan, Table
 from headrace.partitioning.common_keys import common_keys, find_key_outputs
@@ -51,7 +51,7 @@ class _Placing:
             elif isinstance(relation, Derive):
                 self.parts[name] = tuple(_derive(relation, p) for p in self.parts.get(relation.input, ()))
             elif isinstance(relation, Aggregate) and name in self.plan.used:
-                if isinstance(self.graph.relations[relation.input], Raw):
+                if isinstance(self.graph.relations[relation.input], Rows):
                     self._place_over_rows(relation)
                 else:
                     self._place_over_windows(relation)

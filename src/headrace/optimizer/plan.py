@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from headrace.logical.plan import Graph
+from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.windows import Grid, WindowSpec
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from headrace.logical.plan import Aggregate, Raw
+from headrace.dialect.duck_expression import spark_sql
+from headrace.logical.graph import Aggregate, Rows
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import PaneTable, Plan
-from headrace.optimizer.trace_columns import spell, trace_to_stream
+from headrace.optimizer.trace_columns import trace_to_stream
 from headrace.windows import WindowSpec, share_grid
 
 
@@ -41,7 +42,7 @@ def share_panes(plan: Plan) -> Plan:
         relation = plan.graph.relations[name]
         if not isinstance(relation, Aggregate) or relation.window is None:
             continue
-        if not isinstance(plan.graph.relations[relation.input], Raw):
+        if not isinstance(plan.graph.relations[relation.input], Rows):
             continue
         agreed, generation = _agreement(plan, relation), plan.settings.generation(name)
         for group in groups:
@@ -62,13 +63,13 @@ def share_panes(plan: Plan) -> Plan:
 def _agreement(plan: Plan, relation: Aggregate) -> Hashable:
     """What aggregations must agree on: stream, filter and keys of every branch, down to the stream's columns."""
     source = plan.graph.relations[relation.input]
-    assert isinstance(source, Raw)
+    assert isinstance(source, Rows)
     types = plan.types.get(source.name, {})
     return tuple(
         (
             b.stream,
-            spell(b.where) if b.where is not None else None,
-            *(spell(trace_to_stream(source, b, key, types)) for key in relation.keys),
+            spark_sql(b.where) if b.where is not None else None,
+            *(spark_sql(trace_to_stream(source, b, key, types)) for key in relation.keys),
         )
         for b in source.branches
     )

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from headrace.logical.plan import Branch, Raw
+from headrace.logical.graph import Branch, Rows
 
 
-def trace_to_stream(source: Raw, branch: Branch, expression: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
+def trace_to_stream(source: Rows, branch: Branch, expression: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
     """An expression over the columns of `source` (of these Spark types) as one over those of a branch's stream.
 
     The branches of a union are made alike: each is cast to the type of the whole.
@@ -26,8 +26,3 @@ def trace_to_stream(source: Raw, branch: Branch, expression: exp.Expr, types: Ma
         return child
 
     return expression.copy().transform(visit)
-
-
-def spell(expression: exp.Expr) -> str:
-    """An expression as Spark SQL: two that are spelled alike are the same."""
-    return expression.sql(dialect="spark", identify=True)

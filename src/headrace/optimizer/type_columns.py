@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.logical.plan import Aggregate
+from headrace.logical.graph import Aggregate
 from headrace.optimizer.plan import AggregateTypes, Plan, Typer
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
-from headrace.logical.plan import Aggregate, Derive, Graph, Merge
+from headrace.logical.graph import Aggregate, Derive, Graph, Merge
 
 
 def common_keys(graph: Graph, members: Sequence[Aggregate], readers: Collection[str]) -> tuple[int, ...]:

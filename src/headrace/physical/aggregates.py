@@ -25,12 +25,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from headrace.dialect.duck_arithmetic import divide_exactly, scale_to_decimal
+from headrace.dialect.duck_cast import cast, duck_type, spark_name, wrap_integer
+from headrace.dialect.duck_order import is_nested, order_key
+from headrace.dialect.spark_types import INTEGERS, decimal, decimal_of, is_decimal, scale
 from headrace.errors import PlanError
-from headrace.logical.plan import Call
+from headrace.logical.graph import Aggregate, Call
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.physical.duck import divided, unscaled
-from headrace.physical.duck_cast import cast, duck_type, spark_name, wrapped
-from headrace.physical.spark_types import INTEGERS, decimal, decimal_of, is_decimal, scale
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,10 @@ def decompose(call: Call, types: tuple[str, ...], user: Mapping[str, UserAggrega
         sub = f"hr_{function}_sub(list({{0}}){_filter(call)})"
         merge = f"hr_{function}_super(list({{p}}) FILTER (WHERE {{p}} IS NOT NULL))"
         return Decomposed((Partial(sub, merge),), f"hr_{function}_final({{0}})", type_)
+    if not function.startswith("count") and (kept := next((x for x in types if "map<" in x), None)):
+        raise PlanError(
+            f"{call.text}: a window cannot keep values of type {kept}; take an element of the map, like m['key']"
+        )
     builder = _BUILDERS.get(function)
     if builder is None:
         raise PlanError(f"the aggregate {call.text or function} is not supported")
@@ -67,6 +72,16 @@ def decompose(call: Call, types: tuple[str, ...], user: Mapping[str, UserAggrega
         raise PlanError(f"{call.text}: an argument is missing") from None
     final = f"TRY_CAST({found.final} AS {duck_type(type_)})" if is_decimal(type_) else found.final
     return Decomposed(found.partials, final, type_)
+
+
+def check_keys(relation: Aggregate, types: Sequence[str]) -> None:
+    """Refuse to group by maps: two equal ones may have their entries in different orders."""
+    for key, type_ in zip(relation.keys, types, strict=True):
+        if "map<" in type_:
+            raise PlanError(
+                f"query {relation.name.split('$')[0]}: groups by {key.sql(dialect='spark')} of type {type_} are not "
+                "possible; group by an element of the map, like m['key']"
+            )
 
 
 def result_type(call: Call, types: Sequence[str], user: Mapping[str, UserAggregate]) -> str:
@@ -119,7 +134,7 @@ def _count_if(call: Call, types: tuple[str, ...]) -> Decomposed:
 def _total(type_: str) -> tuple[tuple[Partial, ...], str]:
     """Partials of a sum, and the sum. Integers wrap as Spark's do, the same in whatever order they are added."""
     if type_ in INTEGERS:
-        return (Partial(wrapped("sum({0})", "bigint"), wrapped("sum({p})", "bigint")),), "{0}"
+        return (Partial(wrap_integer("sum({0})", "bigint"), wrap_integer("sum({p})", "bigint")),), "{0}"
     if not is_decimal(type_):
         return (Partial(f"sum({_double(type_)})", "sum({p})"),), "{0}"
     (precision, digits), wide = decimal_of(type_) or (38, 0), f"DECIMAL(38,{scale(type_)})"
@@ -137,7 +152,7 @@ def _total(type_: str) -> tuple[tuple[Partial, ...], str]:
     merge = "sum({p})::DECIMAL(38,0)"
     together = f"({{1}})::HUGEINT * {half} + ({{2}})::HUGEINT + coalesce({integer}, 0)"
     total = (
-        f"CASE WHEN ({{1}}) IS NULL THEN ({{0}}) ELSE {unscaled(f'TRY({together})', decimal(38, digits))} END"
+        f"CASE WHEN ({{1}}) IS NULL THEN ({{0}}) ELSE {scale_to_decimal(f'TRY({together})', decimal(38, digits))} END"
     )
     return (Partial(small, exact.merge), Partial(high, merge), Partial(low, merge)), total
 
@@ -163,7 +178,7 @@ def _quotient(total: str, count: str, type_: str) -> str:
         return f"({total})::DOUBLE / nullif({count}, 0)"
     precision, digits = decimal_of(type_) or (38, 0)
     result = decimal(min(38, precision + 4), min(38, digits + 4))
-    return unscaled(divided(f"({total})", count, digits, 0, scale(result)), result)
+    return scale_to_decimal(divide_exactly(f"({total})", count, digits, 0, scale(result)), result)
 
 
 _CHAN = (
@@ -188,6 +203,17 @@ def _by_order(pick: str, order: str, value: str, where: str = "") -> Decomposed:
     return Decomposed((Partial(pair, f"{pick}({{p}})"),), "({0}).v")
 
 
+def _extreme(pick: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
+    """min and max; arrays and structs in Spark's order."""
+
+    def build(call: Call, types: tuple[str, ...]) -> Decomposed:
+        if not is_nested(types[0]):
+            return _same(pick)(call, types)
+        return _by_order(pick, order_key("{0}", types[0]), "{0}", " FILTER (WHERE {0} IS NOT NULL)")
+
+    return build
+
+
 def _values(final: str, distinct: bool = False) -> Callable[[Call, tuple[str, ...]], Decomposed]:
     sub = f"list({'DISTINCT ' if distinct else ''}{{0}}) FILTER (WHERE {{0}} IS NOT NULL)"
     merge = "list_distinct(flatten(list({p})))" if distinct else "flatten(list({p}))"
@@ -209,7 +235,7 @@ def _count_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 
 def _sum_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
-    total = wrapped("list_sum({0})", "bigint") if types[0] in INTEGERS else "list_sum({0})"
+    total = wrap_integer("list_sum({0})", "bigint") if types[0] in INTEGERS else "list_sum({0})"
     return _values(total, distinct=True)(call, types)
 
 
@@ -259,7 +285,8 @@ _BUILDERS: dict[str, Callable[[Call, tuple[str, ...]], Decomposed]] = {
     "count_if": _count_if,
     "sum": _sum,
     "avg": _avg,
-    **{name: _same(name) for name in ("min", "max", "bit_or", "bit_and", "bit_xor", "bool_and", "bool_or")},
+    **{name: _extreme(name) for name in ("min", "max")},
+    **{name: _same(name) for name in ("bit_or", "bit_and", "bit_xor", "bool_and", "bool_or")},
     "var_samp": _variance("CASE WHEN ({0}).n > 1 THEN ({0}).s / (({0}).n - 1) END"),
     "var_pop": _variance("CASE WHEN ({0}).n > 0 THEN ({0}).s / ({0}).n END"),
     "stddev_samp": _variance("CASE WHEN ({0}).n > 1 THEN sqrt(({0}).s / (({0}).n - 1)) END"),
@@ -268,8 +295,8 @@ _BUILDERS: dict[str, Callable[[Call, tuple[str, ...]], Decomposed]] = {
     "last": lambda c, t: _by_order("max", "{t}", "{0}", _filter(c)),
     "first_ignore_nulls": lambda c, t: _by_order("min", "{t}", "{0}", " FILTER (WHERE {0} IS NOT NULL)"),
     "last_ignore_nulls": lambda c, t: _by_order("max", "{t}", "{0}", " FILTER (WHERE {0} IS NOT NULL)"),
-    "min_by": lambda c, t: _by_order("min", "{1}", "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
-    "max_by": lambda c, t: _by_order("max", "{1}", "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
+    "min_by": lambda c, t: _by_order("min", order_key("{1}", t[1]), "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
+    "max_by": lambda c, t: _by_order("max", order_key("{1}", t[1]), "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
     "count_distinct": _count_distinct,
     "sum_distinct": _sum_distinct,
     "avg_distinct": _avg_distinct,

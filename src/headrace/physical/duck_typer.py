@@ -11,13 +11,13 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from headrace.dialect.duck import quote_name, translate, use_query_words
+from headrace.dialect.duck_cast import duck_type, spark_name
+from headrace.dialect.spark_types import spell_type, wider
 from headrace.errors import PlanError, SqlError
-from headrace.logical.plan import Aggregate, Derive, Graph, Merge, Raw
+from headrace.logical.graph import Aggregate, Derive, Graph, Merge, Rows
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.physical.aggregates import result_type
-from headrace.physical.duck import spoken, translate
-from headrace.physical.duck_cast import duck_type, spark_name
-from headrace.physical.spark_types import wider
+from headrace.physical.aggregates import check_keys, result_type
 
 
 class DuckTyper:
@@ -30,18 +30,20 @@ class DuckTyper:
 
     def column_types(self, relation: str) -> dict[str, str]:
         if relation not in self._columns:
-            self._columns[relation] = self._compute(relation)
+            try:
+                self._columns[relation] = self._compute(relation)
+            except SqlError as e:
+                if str(e).startswith(("query ", "stream ")):
+                    raise
+                raise SqlError(f"query {relation.split('$')[0]}: {e}") from e
         return self._columns[relation]
 
     def _compute(self, name: str) -> dict[str, str]:
         relation = self.graph.relations[name]
         if name in self.graph.streams:
-            return {c: spark_name(duck_type(t)) for c, t in self.graph.streams[name].columns}
-        if isinstance(relation, Raw):
-            arms = [
-                self.types(b.stream, [e for _, e in b.columns])
-                for b in relation.branches
-            ]
+            return {c: self._declared(name, c, t) for c, t in self.graph.streams[name].columns}
+        if isinstance(relation, Rows):
+            arms = [self.types(b.stream, [e for _, e in b.columns]) for b in relation.branches]
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         if isinstance(relation, Merge):
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
@@ -54,14 +56,15 @@ class DuckTyper:
             assert isinstance(relation, Aggregate)
             for i, key in enumerate(relation.keys):
                 scope[f"k{i}"] = self.types(relation.input, [key])[0]
+            check_keys(relation, [scope[f"k{i}"] for i in range(len(relation.keys))])
             for i, call in enumerate(relation.calls):
                 arguments = self.types(relation.input, list(call.arguments))
                 scope[f"a{i}"] = result_type(call, arguments, self.user)
         try:
             return {n: translate(e, scope).type for n, e in relation.outputs}
-        except PlanError as e:
-            reason = spoken(str(e), relation) if isinstance(relation, Aggregate) else str(e)
-            raise PlanError(f"query {name.split('$')[0]}: {reason}") from e
+        except (PlanError, SqlError) as e:
+            reason = use_query_words(str(e), relation) if isinstance(relation, Aggregate) else str(e)
+            raise type(e)(f"query {name.split('$')[0]}: {reason}") from e
 
     def _wider(self, name: str, arms: Sequence[Sequence[str]]) -> list[str]:
         """The types of a union of rows of these types."""
@@ -85,16 +88,23 @@ class DuckTyper:
         try:
             return translate(node, scope).type
         except PlanError:  # a function that only Spark runs; DuckDB may know its type
-            row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in scope.items())
+            used = {part.name for c in node.find_all(exp.Column) for part in c.parts}
+            row = ", ".join(f"NULL::{duck_type(t)} AS {quote_name(c)}" for c, t in scope.items() if c in used)
             try:
-                (found,) = self.con.sql(f"SELECT {node.sql(dialect='duckdb')} FROM (SELECT {row})").types
+                (found,) = self.con.sql(f"SELECT {node.sql(dialect='duckdb')} FROM (SELECT {row or 1})").types
             except duckdb.Error:
                 return "string"
             return spark_name(str(found))
 
+    def _declared(self, stream: str, column: str, type_: str) -> str:
+        try:
+            return spell_type(type_)
+        except PlanError as e:
+            raise PlanError(f"stream {stream}: column {column}: {e}") from e
+
     def result_schema(self, relation: str) -> bytes:
         types = self.column_types(relation)
-        row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in types.items())
+        row = ", ".join(f"NULL::{duck_type(t)} AS {quote_name(c)}" for c, t in types.items())
         schema = self.con.sql(f"SELECT {row}").to_arrow_table().schema
         utc = [
             pa.field(f.name, pa.timestamp("us", "UTC") if getattr(f.type, "tz", None) else f.type)

@@ -12,14 +12,13 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlglot import exp
-
+from headrace.dialect.duck_cast import duck_type
+from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
 from headrace.kernels.sql_pieces import hash_pid_sql, pane_sql
-from headrace.logical.plan import Aggregate, Call, Derive, Merge, Raw
+from headrace.logical.graph import Aggregate, Call, Derive, Merge, Rows
 from headrace.optimizer.plan import PaneTable, Part, Plan, Table
 from headrace.physical.aggregates import Decomposed, decompose
-from headrace.physical.duck_cast import duck_type
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
 from headrace.program.program import (
@@ -68,7 +67,7 @@ class _Lowering:
     def run(self) -> Program:
         for name in self.plan.relations:
             relation = self.graph.relations[name]
-            if isinstance(relation, Raw) or name not in self.plan.used:
+            if isinstance(relation, Rows) or name not in self.plan.used:
                 continue
             if isinstance(relation, Merge):
                 arms = [(arm, view) for arm in relation.inputs for view in self.views.get(arm, ())]
@@ -91,7 +90,7 @@ class _Lowering:
     def _aggregate(self, relation: Aggregate) -> None:
         id_ = self.plan.table_of[relation.name]
         (part,) = self.plan.parts[relation.name]
-        if isinstance(self.graph.relations[relation.input], Raw):
+        if isinstance(self.graph.relations[relation.input], Rows):
             assert id_ is not None
             table = self.plan.tables[id_]
             assert isinstance(table, PaneTable)
@@ -123,8 +122,8 @@ class _Lowering:
                     for feed, text in zip(feeds, texts, strict=True):
                         of = feed.calls[name][i]
                         filled.append(fill_template(partial.sub, of.arguments, "_t", of.where))
-                        spelt = [_spell(text[a]) for a in of.arguments]
-                        where = _spell(text[of.where]) if of.where is not None else None
+                        spelt = [spark_sql(text[a]) for a in of.arguments]
+                        where = spark_sql(text[of.where]) if of.where is not None else None
                         words.append(fill_template(partial.sub, spelt, "_t", where))
                     columns.append(partials.column(filled, partial.merge))
                     spelled.column(words, partial.merge)
@@ -134,8 +133,8 @@ class _Lowering:
         stored = [
             (
                 f.stream,
-                _spell(text[f.where]) if f.where is not None else None,
-                [_spell(text[k]) for k in f.keys],
+                spark_sql(text[f.where]) if f.where is not None else None,
+                [spark_sql(text[k]) for k in f.keys],
                 spelled.subs[i],
             )
             for i, (f, text) in enumerate(zip(feeds, texts, strict=True))
@@ -302,10 +301,6 @@ class _Lowering:
             user=tuple(plan.settings.user.values()),
             time_zone=plan.settings.time_zone,
         )
-
-
-def _spell(expression: exp.Expr) -> str:
-    return expression.sql(dialect="spark", identify=True)
 
 
 def normalize_key(sql: str, type_: str) -> str:

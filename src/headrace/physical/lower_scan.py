@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from headrace.dialect.duck import translate
+from headrace.dialect.duck_cast import duck_type
 from headrace.kernels.scan import Scan
-from headrace.logical.plan import Stream
+from headrace.logical.graph import Stream
 from headrace.optimizer.plan import Plan
-from headrace.physical.duck import translate
-from headrace.physical.duck_cast import duck_type
 
 _TICKS = {
     "timestamp": 'epoch_us("{}")',

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import duckdb
 from sqlglot import exp
 
+from headrace.dialect.duck import Typed, spark_sql, translate, use_query_words
+from headrace.dialect.duck_cast import cast, duck_type
 from headrace.errors import PlanError
-from headrace.logical.plan import Aggregate, Derive
+from headrace.logical.graph import Aggregate, Derive
 from headrace.optimizer.plan import Plan
-from headrace.physical.duck import Typed, spark_sql, spoken, translate
-from headrace.physical.duck_cast import cast, duck_type
 
 
 class ResultSql:
@@ -44,7 +44,7 @@ class ResultSql:
             if isinstance(e, duckdb.Error):
                 reason = f"{spark_sql(expression)} cannot be computed on results: {reason.splitlines()[0]}"
             if isinstance(relation, Aggregate):
-                reason = spoken(reason, relation)
+                reason = use_query_words(reason, relation)
             raise PlanError(f"query {relation.name.split('$')[0]}: {reason}") from e
         return value
 

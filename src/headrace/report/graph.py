@@ -8,6 +8,7 @@ method of Sugiyama, Tagawa and Toda, 1981).
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class _Box:
 
     @property
     def width(self) -> float:
-        longest = max(len(self.label) * 1.12, len(self.kind) + 1, *(len(line) for line in self.lines), 8)
+        longest = max(len(self.label) * 1.3, len(self.kind) + 1, *(len(line) for line in self.lines), 8)
         return longest * _CHAR + 2 * _PAD
 
     @property
@@ -60,7 +61,9 @@ def _box(node: Mapping[str, Any]) -> _Box:
         lines += textwrap.wrap(part, _WRAP) or [""]
     if len(lines) > _LINES:
         lines = [*lines[: _LINES - 1], lines[_LINES - 1][: _WRAP - 1] + "…"]
-    label = str(node.get("label") or node["id"])
+    label = re.sub(
+        r"\$\d+", "", str(node.get("label") or node["id"])
+    )  # a part of a query goes by the query's name
     shown = label if len(label) <= _WRAP else label[: _WRAP - 1] + "…"
     return _Box(shown, str(node.get("kind") or "node"), tuple(lines), f"{label}\n{whole}".strip())
 

@@ -27,6 +27,7 @@ _UNITS: dict[chart.Format, tuple[float, ...]] = {
     text.span: (1.0, 60.0, 3600.0, 86400.0),
 }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_LONG = 8  # letters of a tile's value, from which on they are smaller
 _POINTS = 240  # a chart of more batches than this shows groups of them
 
 
@@ -43,11 +44,12 @@ def render_page(
     """
     style = files("headrace.report").joinpath("page.css").read_text(encoding="utf-8")
     drawing = graph.draw(plan)
+    flushed = before_flush(reports)
     sections = [
         _tiles(reports),
         f'<h2>Plan</h2><div class="card scroll">{drawing}</div>' if drawing else "",
         "<h2>How it ran</h2>" + _charts(reports),
-        "<h2>Queries and results</h2>" + "".join(_query(name, one) for name, one in queries.items()),
+        "<h2>Queries and results</h2>" + "".join(_query(name, one, flushed) for name, one in queries.items()),
     ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -80,23 +82,54 @@ def _tiles(reports: Sequence[BatchReport]) -> str:
         totals = totals.add(report)
     last = reports[-1]
     tiles = [
-        ("rows read", _count(totals.rows), ""),
-        ("rows per second", text.number(totals.rows / totals.seconds) if totals.seconds else text.NONE, ""),
-        ("median batch", text.span(statistics.median(report.seconds for report in reports)), ""),
-        ("result rows", _count(totals.results), ""),
-        ("late rows", f"{totals.late:,}", "warn" if totals.late else ""),
-        ("rejected rows", f"{totals.rejected:,}", "warn" if totals.rejected else ""),
-        ("open windows", f"{last.open_windows:,}", ""),
-        ("state now", text.size(last.state_bytes), ""),
+        ("rows read", *_count(totals.rows), ""),
+        ("rows per second", *_rate(totals.rows, totals.seconds), ""),
+        ("median batch", text.span(statistics.median(report.seconds for report in reports)), "", ""),
+        ("result rows", *_count(totals.results), ""),
+        ("late rows", *_count(totals.late), "warn" if totals.late else ""),
+        ("rejected rows", *_count(totals.rejected), "warn" if totals.rejected else ""),
+        ("open windows", *_count(last.open_windows), ""),
+        ("state now", text.size(last.state_bytes), f"{last.state_bytes:,} bytes", ""),
     ]
-    shown = (
-        f'<div class="{css}"><dt>{name}</dt><dd>{escape(value)}</dd></div>' for name, value, css in tiles
+    return f'<dl class="tiles">{"".join(_tile(*tile) for tile in tiles)}</dl>'
+
+
+def _tile(name: str, value: str, exact: str, css: str) -> str:
+    size = ' class="long"' if len(value) > _LONG else ""
+    return f'<div class="{css}" title="{escape(exact)}"><dt>{name}</dt><dd{size}>{escape(value)}</dd></div>'
+
+
+def _count(count: int) -> tuple[str, str]:
+    """A count as a tile has room for it, and exactly."""
+    return (f"{count:,}" if count < 1_000_000 else text.number(count)), f"{count:,}"
+
+
+def _rate(rows: int, seconds: float) -> tuple[str, str]:
+    return (text.number(rows / seconds), f"{rows / seconds:,.0f}") if seconds else (text.NONE, "")
+
+
+def before_flush(reports: Sequence[BatchReport]) -> dict[str, float]:
+    """By unit, how far progress had come when a flush closed all windows: those that end later are not complete.
+
+    A flush is a last batch without rows that moves low-watermarks beyond every value seen.
+    """
+    if not reports or not _is_flush(reports[-1]):
+        return {}
+    reached: dict[str, float] = {}
+    for name, stream in reports[-1].streams.items():
+        earlier = [r.streams[name].low_watermark for r in reports[:-1] if name in r.streams]
+        mark = next((m for m in reversed(earlier) if m is not None), stream.max_value)
+        if mark is not None:
+            value = mark / 1e6 if stream.unit == "us" else float(mark)
+            reached[stream.unit] = min(value, reached.get(stream.unit, value))
+    return reached
+
+
+def _is_flush(report: BatchReport) -> bool:
+    return report.rows == 0 and any(
+        s.low_watermark is not None and s.max_value is not None and s.low_watermark > s.max_value
+        for s in report.streams.values()
     )
-    return f'<dl class="tiles">{"".join(shown)}</dl>'
-
-
-def _count(count: int) -> str:
-    return f"{count:,}" if count < 10_000_000 else text.number(count)
 
 
 def _charts(reports: Sequence[BatchReport]) -> str:
@@ -113,11 +146,18 @@ def _run_charts(reports: Sequence[BatchReport]) -> Iterator[Chart]:
     x = [float(group[0].batch_id) for group in groups]
 
     def one(title: str, note: str, series: Sequence[Series], y: chart.Format, kind: chart.Kind) -> Chart:
+        if len(x) < 3 and len(series) == 1:  # too few points for a line
+            kind = "bar"
         return Chart(
             title, note, x, series, y, lambda batch: f"{batch:.0f}", kind, "batch", _UNITS.get(y, (1.0,))
         )
 
-    rates = [_ratio(sum(r.rows for r in group), sum(r.seconds for r in group)) for group in groups]
+    rates = [
+        None
+        if all(map(_is_flush, group))
+        else _ratio(sum(r.rows for r in group), sum(r.seconds for r in group))
+        for group in groups
+    ]
     yield one("Throughput", f"rows per second, {each}", [Series("rows/s", rates)], text.number, "area")
     yield one("Batch time", each, _phases(groups), text.span, "bar")
     yield from _lags(groups, one)
@@ -172,7 +212,7 @@ def _lags(groups: Sequence[Sequence[BatchReport]], one: Any) -> Iterator[Chart]:
 
 
 def _lag(report: BatchReport, name: str, divide: float) -> float | None:
-    lag = report.streams[name].lag if name in report.streams else None
+    lag = report.streams[name].lag if name in report.streams and not _is_flush(report) else None
     return None if lag is None else lag / divide
 
 
@@ -184,16 +224,40 @@ def _ratio(above: float, below: float) -> float:
     return above / below if below > 0 else 0.0
 
 
-def _query(name: str, query: Mapping[str, Any]) -> str:
+def _query(name: str, query: Mapping[str, Any], flushed: Mapping[str, float]) -> str:
     columns, rows = list(query.get("columns", ())), list(query.get("rows", ()))
     total = query.get("total", len(rows))
     count = f"{total:,} result {'row' if total == 1 else 'rows'}"
     drawing, table = draw_results(columns, rows)
+    complete = _complete(columns, rows, flushed)
+    if len(complete) < len(rows):
+        drawing = draw_results(columns, complete)[0] if complete else ""
+        which = "Windows" if drawing else "No chart: all windows at hand, or all but one,"
+        note = "that the flush closed early are left out." if drawing else "were closed early by the flush."
+        drawing = f'<div>{drawing}<p class="none">{which} {note}</p></div>'
     return (
         f'<details class="card query" open><summary><h3>{escape(name)}</h3><span>{count}</span></summary>'
         f'<div class="split"><pre>{highlight(str(query.get("sql", "")))}</pre>{drawing}</div>'
         f"{table}</details>"
     )
+
+
+def _complete(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], flushed: Mapping[str, float]
+) -> Sequence[Sequence[Any]]:
+    """The rows of windows that were complete before a flush."""
+    if not flushed or "window_end" not in columns:
+        return rows
+    at = columns.index("window_end")
+
+    def ended(row: Sequence[Any]) -> bool:
+        end = row[at]
+        if isinstance(end, datetime):
+            moment = end if end.tzinfo else end.replace(tzinfo=UTC)
+            return (moment - text.EPOCH).total_seconds() <= flushed.get("us", math.inf)
+        return not isinstance(end, int) or end <= flushed.get("int", math.inf)
+
+    return [row for row in rows if ended(row)]
 
 
 _TOKEN = re.compile(

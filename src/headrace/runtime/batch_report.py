@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 
 from headrace.kernels.commit import count_open_windows
-from headrace.logical.plan import Graph
+from headrace.logical.graph import Graph
 from headrace.program.messages import SlotReport
 from headrace.program.program import Program
 from headrace.report.model import BatchReport, QueryReport, StreamReport

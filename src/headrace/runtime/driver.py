@@ -16,7 +16,7 @@ from typing import Any
 
 from headrace.errors import InternalError, OptionError
 from headrace.kernels.commit import find_flush_bound, make_first_manifest, make_manifest, make_orders
-from headrace.logical.plan import Graph
+from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, Settings, optimize
 from headrace.optimizer.plan import Typer
@@ -30,7 +30,7 @@ from headrace.runtime.committed_results import Results, schema_of
 from headrace.runtime.delivery import Delivery
 from headrace.sql import parse_query
 from headrace.sql.bind import Binder
-from headrace.sql.source import suggest
+from headrace.sql.error_places import suggest
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, collect_garbage
 
 COLLECT_EVERY = 50  # batches between two collections of garbage

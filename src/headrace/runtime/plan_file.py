@@ -18,7 +18,7 @@ import duckdb
 from sqlglot.dialects.spark import Spark
 
 from headrace.errors import CheckpointError
-from headrace.logical.plan import Graph
+from headrace.logical.graph import Graph
 from headrace.optimizer import Plan
 from headrace.optimizer.explain_plan import draw_plan
 from headrace.program.program import Node, PaneNode, Program

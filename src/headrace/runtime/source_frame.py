@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from headrace.kernels.judge import LARGEST, find_limit
 from headrace.kernels.spark_rows import Layout
-from headrace.logical.plan import Graph, Stream
+from headrace.logical.graph import Graph, Stream
 from headrace.optimizer import Plan
 from headrace.program.messages import Orders
 from headrace.program.program import Program

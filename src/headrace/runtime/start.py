@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import CheckpointError, SourceError
 from headrace.kernels.scan import Scan
-from headrace.logical.plan import Graph, Stream
+from headrace.logical.graph import Graph, Stream
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan
 from headrace.physical.lower_scan import lower_scan

@@ -14,17 +14,21 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from sqlglot import exp
 
+from headrace.dialect.duck import spark_sql, use_query_words
+from headrace.dialect.duck_cast import spark_name
+from headrace.dialect.java_numbers import use_java
 from headrace.errors import SqlError
-from headrace.logical.plan import Aggregate, Call, Derive, Graph, Merge, Raw
+from headrace.logical.functions import nearest_aggregate
+from headrace.logical.graph import Aggregate, Call, Derive, Graph, Merge, Rows
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.physical.duck import spark_sql
-from headrace.physical.duck_cast import spark_name
+from headrace.physical.aggregates import check_keys
 from headrace.runtime.spark_faults import quiet
 
 _BUCKET = re.compile(r"\b_bucket\(", re.IGNORECASE)
+_UNKNOWN = re.compile(r"UNRESOLVED_ROUTINE.*?`(\w+)`")
 _SPARK = {
     "count_distinct": "count(DISTINCT {})",
     "sum_distinct": "sum(DISTINCT {})",
@@ -40,16 +44,17 @@ class SparkTyper:
     def __init__(self, spark: SparkSession, graph: Graph, user: Mapping[str, UserAggregate]) -> None:
         self.spark, self.graph, self.user = spark, graph, user
         self._schemas: dict[str, StructType] = {}
+        use_java(java_release(spark))
 
     def column_types(self, relation: str) -> dict[str, str]:
         return {f.name: f.dataType.simpleString() for f in self.schema(relation)}
 
     def types(self, relation: str, expressions: list[exp.Expr]) -> list[str]:
-        columns, spelled = self.column_types(relation), [spark_sql(e) for e in expressions]
-        known = {f"`{c}`": type_ for c, type_ in columns.items()}  # Spark need not be asked again
+        spelled = [spark_sql(e) for e in expressions]
+        known = {_name(c): type_ for c, type_ in self.column_types(relation).items()}  # Spark need not be asked again
         if asked := [e for e in dict.fromkeys(spelled) if e not in known]:
             listed = ", ".join(f"{e} AS e{i}" for i, e in enumerate(asked))
-            schema = self._analyse(relation, f"SELECT {listed} FROM {_row(columns)}")
+            schema = self._analyse(relation, f"SELECT {listed} FROM {self._rows(relation)}")
             known |= {e: f.dataType.simpleString() for e, f in zip(asked, schema, strict=True)}
         return [known[e] for e in spelled]
 
@@ -72,25 +77,25 @@ class SparkTyper:
         if name in self.graph.streams:
             columns = dict(self.graph.streams[name].columns)
             return self._analyse(name, f"SELECT * FROM {_row(columns)}")
-        if isinstance(relation, Raw):
+        if isinstance(relation, Rows):
             arms = []
             for branch in relation.branches:
-                listed = ", ".join(f"{spark_sql(e)} AS `{n}`" for n, e in branch.columns)
+                listed = ", ".join(f"{spark_sql(e)} AS {_name(n)}" for n, e in branch.columns)
                 where = f" WHERE {spark_sql(branch.where)}" if branch.where is not None else ""
-                arms.append(f"SELECT {listed} FROM {_row(self.column_types(branch.stream))}{where}")
+                arms.append(f"SELECT {listed} FROM {self._rows(branch.stream)}{where}")
             return self._analyse(name, " UNION ALL ".join(arms))
         if isinstance(relation, Merge):
             arms = [
                 "SELECT "
                 + ", ".join(f"`{c}`" for c in self.graph.relations[i].columns)
-                + f" FROM {_row(self.column_types(i))}"
+                + f" FROM {self._rows(i)}"
                 for i in relation.inputs
             ]
             return self._analyse(name, " UNION ALL ".join(arms))
         time = self.graph.window_type(name)
         scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
         if isinstance(relation, Derive):
-            condition, source = relation.where, _row(scope | self.column_types(relation.input))
+            condition, source = relation.where, self._rows(relation.input, scope)
         else:
             condition, source = relation.having, self._aggregated(relation, scope)
         listed = ", ".join(f"{_spoken(spark_sql(e))} AS `{n}`" for n, e in relation.outputs)
@@ -102,9 +107,15 @@ class SparkTyper:
         listed = [f"{spark_sql(k)} AS k{i}" for i, k in enumerate(relation.keys)]
         listed += [f"{self._call(c)} AS a{i}" for i, c in enumerate(relation.calls)]
         listed += [f"CAST(NULL AS {t}) AS `{c}`" for c, t in scope.items()]
+        if any("map<" in type_ for type_ in self.column_types(relation.input).values()):
+            check_keys(relation, self.types(relation.input, list(relation.keys)))
         keys = ", ".join(spark_sql(k) for k in relation.keys)
         group = f" GROUP BY {keys}" if keys and relation.calls else ""
-        return f"(SELECT {', '.join(listed)} FROM {_row(self.column_types(relation.input))}{group})"
+        return f"(SELECT {', '.join(listed)} FROM {self._rows(relation.input)}{group})"
+
+    def _rows(self, relation: str, more: Mapping[str, str] | None = None) -> str:
+        """A relation of no rows with the columns of this one, and `more`."""
+        return _row({**(more or {}), **{f.name: _ddl(f.dataType) for f in self.schema(relation)}})
 
     def _call(self, call: Call) -> str:
         if call.function in self.user:
@@ -120,9 +131,23 @@ class SparkTyper:
                 return self.spark.sql(sql).schema
         except (AnalysisException, ParseException) as e:
             text = str(e).strip().split("; line")[0].split("\n")[0]
+            relation = self.graph.relations.get(name)
+            if isinstance(relation, Aggregate):
+                text = use_query_words(text, relation)
+            if unknown := _UNKNOWN.search(text):
+                called = unknown[1].lower()
+                near = nearest_aggregate(called, self.user)
+                text = f"there is no function {called!r}" + (f". Did you mean {near!r}?" if near else "")
             raise SqlError(
                 f"{'stream' if name in self.graph.streams else 'query'} {name.split('$')[0]}: {text}"
             ) from e
+
+
+def java_release(spark: SparkSession) -> int:
+    """The release of Java that Spark runs on, like 17."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    return int(jvm.java.lang.System.getProperty("java.specification.version"))
 
 
 def _number(value: float) -> str:
@@ -136,8 +161,23 @@ def _spoken(sql: str) -> str:
 
 def _row(columns: Mapping[str, str]) -> str:
     """A relation of no rows with these columns."""
-    listed = ", ".join(f"CAST(NULL AS {t}) AS `{c}`" for c, t in columns.items()) or "1"
+    listed = ", ".join(f"CAST(NULL AS {t}) AS {_name(c)}" for c, t in columns.items()) or "1"
     return f"(SELECT {listed} FROM range(0))"
+
+
+def _name(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _ddl(type_: DataType) -> str:
+    """A type as it is written in SQL; a schema's own text does not quote the names of fields."""
+    if isinstance(type_, StructType):
+        return f"struct<{','.join(f'{_name(f.name)}:{_ddl(f.dataType)}' for f in type_)}>"
+    if isinstance(type_, ArrayType):
+        return f"array<{_ddl(type_.elementType)}>"
+    if isinstance(type_, MapType):
+        return f"map<{_ddl(type_.keyType)},{_ddl(type_.valueType)}>"
+    return str(type_.simpleString())
 
 
 def _arrow(schema: StructType) -> bytes:

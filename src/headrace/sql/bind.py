@@ -7,29 +7,29 @@ purge its state, is for the planner to say (`optimizer/check_plan.py`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, PlanError, SqlError
-from headrace.logical.functions import NAMES
-from headrace.logical.plan import (
+from headrace.logical.functions import NAMES, nearest_aggregate
+from headrace.logical.graph import (
     WINDOW_COLUMNS,
     Aggregate,
     Branch,
     Derive,
     Graph,
     Merge,
-    Raw,
     Relation,
+    Rows,
     Stream,
 )
 from headrace.sql.declare import declared_stream
+from headrace.sql.error_places import error, suggest
 from headrace.sql.grouping import Grouping, distinct
+from headrace.sql.names import check_new_name, fold_name
 from headrace.sql.rewrite import both, substitute
-from headrace.sql.scope import Scope, with_window
-from headrace.sql.source import error, suggest
+from headrace.sql.scope import Scope, with_window, written
 from headrace.sql.statements import CreateQuery, CreateStream, Statement
 from headrace.sql.window_clause import bracket_window
 from headrace.windows import WindowSpec
@@ -81,7 +81,7 @@ class Binder:
         self._new_name(stream.name)
         self.streams[stream.name] = stream
         columns = tuple((c, exp.column(c)) for c, _ in stream.columns)
-        self.relations[stream.name] = Raw(
+        self.relations[stream.name] = Rows(
             stream.name, (Branch(stream.name, None, columns),), stream.on, stream.unit
         )
         return stream
@@ -102,14 +102,7 @@ class Binder:
         return relation
 
     def _new_name(self, name: str) -> None:
-        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise SqlError(
-                f"{name!r} cannot be the name of a stream or query: names become names of folders; "
-                "use letters, digits and _, and start with a letter or _"
-            )
-        taken = {n.lower() for n in [*self.streams, *self.queries]}
-        if name.lower() in taken:
-            raise SqlError(f"the name {name!r} is taken by another stream or query")
+        check_new_name(name, [*self.streams, *self.queries])
 
     def _fail(self, node: exp.Expr | None, message: str) -> SqlError:
         places = [
@@ -160,7 +153,7 @@ class Binder:
                 arms.append(part)
         parts = [self._body(arm, self._name_part()) for arm in arms]
         relation: Relation
-        raws = [p for p in parts if isinstance(p, Raw)]
+        raws = [p for p in parts if isinstance(p, Rows)]
         if raws and len(raws) < len(parts):
             raise PlanError(
                 "UNION ALL of rows with windows and rows without: give all arms a window, or none"
@@ -181,7 +174,7 @@ class Binder:
             times = {raw.columns.index(raw.time) if raw.time else None for raw in raws}
             units = {raw.unit for raw in raws}
             at = times.pop() if len(times) == 1 and len(units) == 1 else None
-            relation = Raw(name, branches, None if at is None else names[at], raws[0].unit)
+            relation = Rows(name, branches, None if at is None else names[at], raws[0].unit)
         else:
             parts = [
                 p if p.columns == parts[0].columns else self._renamed(p, parts[0].columns) for p in parts
@@ -221,12 +214,12 @@ class Binder:
             return self._body(node.this, self._name_part()), node
         if not isinstance(node, exp.Table):
             raise self._fail(node, "FROM takes a stream, a query or a sub-select")
-        found = {n.lower(): n for n in self.relations if "$" not in n}
-        if node.db or node.name.lower() not in found:
+        found = {fold_name(n): n for n in self.relations if "$" not in n}
+        if node.db or fold_name(node.name) not in found:
             raise self._fail(
-                node, f"there is no stream or query {node.sql()!r}." + suggest(node.name, found.values())
+                node, f"there is no stream or query {written(node)!r}." + suggest(node.name, found.values())
             )
-        return self.relations[found[node.name.lower()]], node
+        return self.relations[found[fold_name(node.name)]], node
 
     def _select(self, select: exp.Select, name: str) -> Relation:
         source, node = self._source(select)
@@ -260,10 +253,7 @@ class Binder:
             if select.args.get("having"):
                 raise self._fail(select.args["having"], "HAVING without GROUP BY or an aggregate: use WHERE")
             if window is not None:
-                raise PlanError(
-                    "a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, "
-                    "or leave the window out"
-                )
+                raise self._nothing_aggregated(select)
             return self._stateless(name, source, scope, select, where)
         items = Grouping(scope, select, group, window)
         window = items.window.spec if items.window else window
@@ -280,15 +270,24 @@ class Binder:
         outputs = scope.outputs(select.expressions, windowed=True)
         return distinct(name, source.name, outputs, window, source.unit, attribute)
 
+    def _nothing_aggregated(self, select: exp.Select) -> HeadraceError:
+        for call in select.find_all(exp.Anonymous):
+            if near := nearest_aggregate(call.name, self.user_defined):
+                return self._fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
+        return PlanError(
+            "a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, "
+            "or leave the window out"
+        )
+
     def _filtered(self, source: Relation, where: exp.Expr) -> Relation:
         """The source under a WHERE, as a relation of its own."""
         relation: Relation
-        if isinstance(source, Raw):
+        if isinstance(source, Rows):
             branches = tuple(
                 Branch(b.stream, both(b.where, substitute(where, dict(b.columns))), b.columns)
                 for b in source.branches
             )
-            relation = Raw(self._name_part(), branches, source.time, source.unit)
+            relation = Rows(self._name_part(), branches, source.time, source.unit)
         else:
             outputs = tuple((c, exp.column(c)) for c in source.columns)
             relation = Derive(self._name_part(), source.name, source.unit, outputs, where)
@@ -299,7 +298,7 @@ class Binder:
         self, name: str, source: Relation, scope: Scope, select: exp.Select, where: exp.Expr | None
     ) -> Relation:
         outputs = scope.outputs(select.expressions)
-        if not isinstance(source, Raw):
+        if not isinstance(source, Rows):
             return Derive(name, source.name, source.unit, with_window(outputs), where)
         time = next((n for n, e in outputs if isinstance(e, exp.Column) and e.name == source.time), None)
         branches = []
@@ -312,4 +311,4 @@ class Binder:
                     tuple((n, substitute(e, inner)) for n, e in outputs),
                 )
             )
-        return Raw(name, tuple(branches), time, source.unit)
+        return Rows(name, tuple(branches), time, source.unit)

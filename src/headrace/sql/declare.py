@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headrace.errors import HeadraceError, SqlError
-from headrace.logical.plan import WINDOW_COLUMNS, Stream
+from headrace.logical.graph import WINDOW_COLUMNS, Stream
 from headrace.progress import Ordered, Slack
-from headrace.sql.source import suggest
+from headrace.sql.error_places import suggest
 from headrace.windows import ticks
 
 INTERNAL = {"_ws", "_we", "_row", "_reason"}  # names of columns that only the program has
@@ -42,7 +42,10 @@ def declared_stream(
             "or an integer"
         )
     try:
-        policy = Ordered() if slack is None else Slack(ticks(slack, unit))  # type: ignore[arg-type]
+        bound = None if slack is None else ticks(slack, unit)  # type: ignore[arg-type]
+        if bound is not None and bound < 0:
+            raise SqlError(f"SLACK must not be negative, got {slack}; 0 means an ordered stream")
+        policy = Ordered() if bound is None else Slack(bound)
         ahead = ticks(horizon, unit) if horizon is not None else None  # type: ignore[arg-type]
     except HeadraceError as e:
         raise SqlError(f"stream {name}: {e}") from e

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from headrace.errors import SqlError
-from headrace.logical.functions import aggregate_call
-from headrace.logical.plan import WINDOW_COLUMNS, Aggregate, Call, Output, Raw, Relation
+from headrace.logical.functions import aggregate_call, nearest_aggregate
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Output, Relation, Rows
 from headrace.sql.rewrite import top_down
-from headrace.sql.scope import Scope, output_name, unique, with_window
+from headrace.sql.scope import Scope, output_name, unique, with_window, written
 from headrace.sql.window_clause import GroupWindow, group_window
 from headrace.windows import WindowSpec
 
@@ -28,6 +28,8 @@ class Grouping:
         self.key_names: dict[str, exp.Expr] = {}
         for node in group.expressions if group is not None else ():
             self._group(node)
+        # what can be a key when its names are resolved; `st.a` is a column before, and a field after
+        self.key_types = {type(k) for k in self.keys} | {exp.Column}
 
     def _group(self, node: exp.Expr) -> None:
         name = node.alias if isinstance(node, exp.Alias) else None
@@ -45,7 +47,7 @@ class Grouping:
         ):
             name, node = node.name, self.aliases[node.name.lower()]
         source = self.scope.source
-        time = source.time if isinstance(source, Raw) else None
+        time = source.time if isinstance(source, Rows) else None
         found = group_window(node, name, source.unit, time, lambda m: self.scope.fail(node, m))
         if found is not None and (found.function or self.bracket is None):
             if self.window is not None or self.bracket is not None:
@@ -53,7 +55,7 @@ class Grouping:
             self.window = found
             return
         if (
-            not isinstance(source, Raw)
+            not isinstance(source, Rows)
             and isinstance(node, exp.Column)
             and node.name.lower() in WINDOW_COLUMNS
         ):
@@ -99,17 +101,25 @@ class Grouping:
             resolved = self._try_key(child)
             if resolved is not None:
                 return resolved
+            if isinstance(child, (exp.Column, exp.Star)):
+                self._check_misspelt(child)
             if isinstance(child, exp.Column):
                 if aliases and not child.table and child.name.lower() in self.aliases:
                     return self._output(self.aliases[child.name.lower()])
                 self.scope.column(child)
                 raise self.scope.fail(
                     child,
-                    f"{child.sql()!r} is neither in GROUP BY nor inside an aggregate; add it to GROUP BY",
+                    f"{written(child)!r} is neither in GROUP BY nor inside an aggregate; add it to GROUP BY",
                 )
             return child
 
         return top_down(node, visit)
+
+    def _check_misspelt(self, argument: exp.Expr) -> None:
+        """A column that is not grouped, inside something that was perhaps meant to be an aggregate."""
+        call = argument.find_ancestor(exp.Anonymous)
+        if call is not None and (near := nearest_aggregate(call.name, self.scope.user_defined)):
+            raise self.scope.fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
 
     def _call(self, call: Call) -> exp.Expr:
         if (inner := self.scope.aggregate_in(*call.arguments, call.where)) is not None:
@@ -127,13 +137,25 @@ class Grouping:
         name = node.name.lower() if isinstance(node, exp.Column) and not node.table else ""
         if name in self.key_names and name not in self.scope.columns:
             return exp.column(f"k{self.keys.index(self.key_names[name])}")
-        if isinstance(node, (exp.Literal, exp.Identifier, exp.DataType)):
+        if type(node) not in self.key_types or isinstance(node, exp.Literal):
             return None
         try:
             resolved = self.scope.resolve(node)
         except SqlError:
             return None
-        return exp.column(f"k{self.keys.index(resolved)}") if resolved in self.keys else None
+        if resolved in self.keys:
+            return exp.column(f"k{self.keys.index(resolved)}")
+        return self._field_of_key(resolved)
+
+    def _field_of_key(self, node: exp.Expr) -> exp.Expr | None:
+        """`st.a` where the key is `st`."""
+        base = node
+        while isinstance(base, exp.Dot):
+            base = base.this
+        if base is node or base not in self.keys:
+            return None
+        base.replace(exp.column(f"k{self.keys.index(base)}"))
+        return node
 
     def _window_part(self, node: exp.Expr) -> exp.Expr | None:
         if isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS and not node.table:

@@ -28,13 +28,14 @@ def substitute(node: exp.Expr, columns: dict[str, exp.Expr]) -> exp.Expr:
 
 def top_down(node: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """Replace from the root; what is replaced is not visited again."""
-    new = visit(node)
-    if new is not node:
+    root = node.copy()
+    if (new := visit(root)) is not root:
         return new
-    new = node.copy()
-    for key, value in list(new.args.items()):
-        if isinstance(value, exp.Expr):
-            new.set(key, top_down(value, visit))
-        elif isinstance(value, list):
-            new.set(key, [top_down(v, visit) if isinstance(v, exp.Expr) else v for v in value])
-    return new
+    todo = list(root.iter_expressions(reverse=True))
+    while todo:  # no recursion: an expression may be some hundred operators deep
+        child = todo.pop()
+        if (new := visit(child)) is not child:
+            child.replace(new)
+        else:
+            todo += child.iter_expressions(reverse=True)
+    return root

@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from headrace.errors import SqlError
 from headrace.logical.functions import NAMES, aggregate_call
-from headrace.logical.plan import WINDOW_COLUMNS, Output, Relation
+from headrace.logical.graph import WINDOW_COLUMNS, Output, Relation
 from headrace.sql.declare import INTERNAL
-from headrace.sql.source import suggest
+from headrace.sql.error_places import suggest
+from headrace.sql.names import fold_name, shown_name
 
 NO_OVER = "OVER (…) is not supported: group by a window instead"
 Fail = Callable[[exp.Expr | None, str], SqlError]  # an error that points at an expression
@@ -22,6 +23,7 @@ class Scope:
     def __init__(self, source: Relation, alias: str, fail: Fail, user_defined: Sequence[str]) -> None:
         self.source, self.alias, self.fail, self.user_defined = source, alias, fail, user_defined
         self.columns = {c.lower(): c for c in source.columns}
+        self.shown = shown_name(source.name, alias)
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
         """A copy of `node` with every column checked and spelled as declared."""
@@ -36,16 +38,22 @@ class Scope:
         return node.copy().transform(visit)
 
     def column(self, node: exp.Column) -> exp.Expr:
-        name, table = node.name, node.table
-        if name.lower() in self.columns and (
-            not table or table.lower() in (self.alias.lower(), self.source.name.lower())
-        ):
-            return exp.column(self.columns[name.lower()])
-        if table and table.lower() in self.columns:  # a field of a struct column
-            return exp.Dot(this=exp.column(self.columns[table.lower()]), expression=exp.to_identifier(name))
-        raise self.fail(
-            node, f"{self.source.name} has no column {node.sql()!r}." + suggest(name, self.columns.values())
-        )
+        """A column, or a field of a struct column: `st.a` and `s.st.a.b` read like tables and catalogs to sqlglot."""
+        name = node.name
+        path = [part.name for part in node.parts]
+        if len(path) > 1 and fold_name(path[0]) in (fold_name(self.alias), fold_name(self.source.name)):
+            if path[1].lower() in self.columns:
+                path = path[1:]
+            elif path[0].lower() not in self.columns:
+                path = []
+        if not path or path[0].lower() not in self.columns:
+            raise self.fail(
+                node, f"{self.shown} has no column {written(node)!r}." + suggest(name, self.columns.values())
+            )
+        found: exp.Expr = exp.column(self.columns[path[0].lower()])
+        for field in path[1:]:
+            found = exp.Dot(this=found, expression=exp.to_identifier(field, quoted=True))
+        return found
 
     def outputs(self, expressions: Iterable[exp.Expr], windowed: bool = False) -> tuple[Output, ...]:
         """A SELECT list without aggregates: stars expanded, names given; `windowed`: window columns too."""
@@ -74,6 +82,15 @@ class Scope:
                 if isinstance(child, exp.AggFunc):
                     raise self.fail(child, f"this aggregate is not supported. There is: {', '.join(NAMES)}.")
         return None
+
+
+def written(node: exp.Expr) -> str:
+    """A column or a table as a message names it."""
+    return (
+        ".".join(part.name for part in node.parts)
+        if isinstance(node, (exp.Column, exp.Table))
+        else node.sql()
+    )
 
 
 def output_name(node: exp.Expr, position: int) -> str:

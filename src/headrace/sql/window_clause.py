@@ -71,16 +71,21 @@ def bracket_window(clause: BracketWindow, unit: str, fail: Fail) -> WindowSpec:
     try:
         if clause.range is None and clause.slide is None:
             raise fail("RANGE ALL needs a SLIDE: how often the running result is reported")
-        range_ = None if clause.range is None else _ticks(clause.range, unit)
-        slide = _ticks(clause.slide, unit) if clause.slide is not None else range_
+        range_ = None if clause.range is None else _length("RANGE", clause.range, unit, fail)
+        slide = _length("SLIDE", clause.slide, unit, fail) if clause.slide is not None else range_
         assert slide is not None
-        return make_window(
-            range_,
-            slide,
-            _origin(clause.origin, unit, fail) if clause.origin else 0,
-            "end" if clause.align == "end" else "start",
-            _ticks(clause.reset, unit) if clause.reset else None,
-        )
+        reset = _length("RESET", clause.reset, unit, fail) if clause.reset else None
+        if reset is not None and range_ is not None:
+            raise fail(
+                f"RESET goes with RANGE ALL, but RANGE is {clause.range}; write RANGE ALL, or leave RESET out"
+            )
+        if reset is not None and reset % slide:
+            raise fail(
+                "RESET must be a multiple of SLIDE so that the last window ends at the reset, "
+                f"but {clause.reset} is not a multiple of {clause.slide}"
+            )
+        origin = _origin(clause.origin, unit, fail) if clause.origin else 0
+        return make_window(range_, slide, origin, "end" if clause.align == "end" else "start", reset)
     except SqlError:
         raise
     except HeadraceError as e:
@@ -101,10 +106,12 @@ def group_window(
                 raise fail("the lengths in window(…) are written out, like '10 minutes'")
             words.append(str(argument.this))
         try:
-            range_ = _ticks(words[0], unit)
-            slide = _ticks(words[1], unit) if len(words) > 1 else range_
+            range_ = _length("the length of a window", words[0], unit, fail)
+            slide = _length("the slide of a window", words[1], unit, fail) if len(words) > 1 else range_
             origin = _ticks(words[2], unit) if len(words) > 2 else 0
             spec = make_window(range_, slide, origin)
+        except SqlError:
+            raise
         except HeadraceError as e:
             raise fail(str(e)) from e
         return GroupWindow(spec, arguments[0].name, node, name, True)
@@ -124,6 +131,14 @@ def group_window(
             raise fail("the length of a window must be positive")
         return GroupWindow(Sliding(length, range=length), inner.this.name, node, name, False, length)
     return None
+
+
+def _length(what: str, text: str, unit: str, fail: Fail) -> int:
+    """A length in ticks; an error shows it as it is written."""
+    found = _ticks(text, unit)
+    if found <= 0:
+        raise fail(f"{what} must be positive, got {text}")
+    return found
 
 
 def _ticks(text: str, unit: str) -> int:

@@ -130,12 +130,12 @@ def encode(manifest: Manifest) -> bytes:
 
 def decode_outputs(data: bytes, version: int) -> Outputs:
     """Only the outputs, after the checksum of the whole was verified."""
-    return outputs_of(parse(verified(data)[0], version))
+    return outputs_of(parse(verify_lines(data)[0], version))
 
 
 def decode(data: bytes, version: int) -> Manifest:
     """The manifest of a file's content, which must be that of `version`."""
-    lines = verified(data)
+    lines = verify_lines(data)
     outputs = outputs_of(parse(lines[0], version))
     state = json.loads(lines[1])
     return Manifest(
@@ -155,7 +155,7 @@ def decode(data: bytes, version: int) -> Manifest:
     )
 
 
-def verified(data: bytes) -> list[bytes]:
+def verify_lines(data: bytes) -> list[bytes]:
     """The lines of a manifest whose checksum is right."""
     lines = data.splitlines(keepends=True)
     if len(lines) != 3:

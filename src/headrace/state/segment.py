@@ -142,9 +142,9 @@ def read_segment(store: Store, meta: SegmentMeta, pids: frozenset[int] | None = 
     try:
         table = reader.read_all().replace_schema_metadata(metadata)
     except (OSError, pa.ArrowException) as error:
-        raise damaged(store, meta, str(error)) from error
+        raise explain_damage(store, meta, str(error)) from error
     if table.num_rows != meta.rows:
-        raise damaged(store, meta, f"{meta.rows} rows expected, {table.num_rows} found")
+        raise explain_damage(store, meta, f"{meta.rows} rows expected, {table.num_rows} found")
     if mine.issuperset(ends):
         return table
     return pa.concat_tables([table.slice(start, end - start) for start, end in runs_of(ends.items(), mine)])
@@ -179,20 +179,20 @@ def open_segment(store: Store, meta: SegmentMeta) -> tuple[Any, dict[int, int]]:
         source = store.open_input(meta.path)
     except CheckpointError as error:
         if isinstance(error.__cause__, FileNotFoundError):
-            raise damaged(store, meta, "the file is missing") from error
+            raise explain_damage(store, meta, "the file is missing") from error
         raise
     try:
         if source.size() != meta.bytes:
-            raise damaged(store, meta, f"{meta.bytes} bytes expected, {source.size()} found")
+            raise explain_damage(store, meta, f"{meta.bytes} bytes expected, {source.size()} found")
         reader = pa.ipc.open_file(source)
         pids, rows = json.loads(reader.schema.metadata[ENDS])
         ends = dict(zip(pids, rows, strict=True))
     except (OSError, pa.ArrowException, TypeError, KeyError, ValueError) as error:
-        raise damaged(store, meta, f"it is not a segment ({error})") from error
+        raise explain_damage(store, meta, f"it is not a segment ({error})") from error
     return reader, ends
 
 
-def damaged(store: Store, meta: SegmentMeta, what: str) -> CheckpointError:
+def explain_damage(store: Store, meta: SegmentMeta, what: str) -> CheckpointError:
     return CheckpointError(
         f"segment {join(store.uri, meta.path)} of {meta.node} cannot be used: {what}. The last "
         "manifest names it, so "

@@ -83,7 +83,7 @@ class Store:
         """Within it, an OSError about `rel` becomes a CheckpointError that says what to do."""
         return explain_fault(self.uri, rel, doing)
 
-    def checked(self, rel: str) -> str:
+    def check_path(self, rel: str) -> str:
         """`rel` itself; a path that is absolute or leads out of the store is refused."""
         if "\0" in rel or not FORBIDDEN_PARTS.isdisjoint(rel.split("/")):
             raise CheckpointError(
@@ -97,43 +97,43 @@ class Store:
         """The path of `rel` on the local disk."""
         if not self.is_local:
             raise CheckpointError(f"{self.uri} is not on the local disk, so {rel!r} has no local path")
-        return f"{self.uri}/{self.checked(rel)}"
+        return f"{self.uri}/{self.check_path(rel)}"
 
     def write(self, rel: str, data: bytes) -> None:
         """Write or replace a file, on the local disk all or nothing; durable when it returns."""
         with self.explain(rel, "write"):
-            self._disk.write(self.checked(rel), data)
+            self._disk.write(self.check_path(rel), data)
 
     def publish(self, rel: str, data: bytes) -> bool:
         """Create the file with this content if it does not exist yet; False, and no change, if it does."""
         with self.explain(rel, "publish"):
-            return self._disk.publish(self.checked(rel), data)
+            return self._disk.publish(self.check_path(rel), data)
 
     def read(self, rel: str) -> bytes:
         """The whole content of a file."""
         with self.explain(rel, "read"):
-            return self._disk.read(self.checked(rel))
+            return self._disk.read(self.check_path(rel))
 
     def open_output(self, rel: str) -> Any:
         """A pyarrow stream to write a file with; use it within `explain(rel, "write")`."""
         with self.explain(rel, "write"):
-            return self._disk.open_output(self.checked(rel))
+            return self._disk.open_output(self.check_path(rel))
 
     def open_input(self, rel: str) -> Any:
         """A pyarrow file to read at random; on the local disk a memory map: reading copies nothing."""
         with self.explain(rel, "read"):
-            return self._disk.open_input(self.checked(rel))
+            return self._disk.open_input(self.check_path(rel))
 
     def sync(self, rel: str) -> None:
         """Make a file written through `open_output` survive a power cut."""
         with self.explain(rel, "write"):
-            self._disk.sync(self.checked(rel))
+            self._disk.sync(self.check_path(rel))
 
     def scan(self, prefix: str = "") -> Entries:
         """All files in the directory `prefix` and below, sorted by path; none if there is no directory."""
         prefix = prefix.rstrip("/")
         with self.explain(prefix, "list"):
-            entries = self._disk.scan(self.checked(prefix) if prefix else "")
+            entries = self._disk.scan(self.check_path(prefix) if prefix else "")
             return sorted(entries, key=lambda entry: entry.path)
 
     def list(self, prefix: str = "") -> Paths:
@@ -143,12 +143,12 @@ class Store:
     def exists(self, rel: str) -> bool:
         """Whether there is a file of this name."""
         with self.explain(rel, "read"):
-            return self._disk.size(self.checked(rel)) is not None
+            return self._disk.size(self.check_path(rel)) is not None
 
     def size(self, rel: str) -> int:
         """The size of a file in bytes."""
         with self.explain(rel, "read"):
-            size = self._disk.size(self.checked(rel))
+            size = self._disk.size(self.check_path(rel))
             if size is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), rel)
             return size
@@ -156,4 +156,4 @@ class Store:
     def delete(self, rel: str) -> None:
         """Delete a file; one that is gone already is no error."""
         with self.explain(rel, "delete"):
-            self._disk.delete(self.checked(rel))
+            self._disk.delete(self.check_path(rel))

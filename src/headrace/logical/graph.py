@@ -2,7 +2,7 @@
 
 A relation is one of five things, and the first distinction is the important one:
 
-* a *raw* relation (`Raw`) is stateless: selections and projections of streams, melded by UNION ALL. It is
+* a *raw* relation (`Rows`) is stateless: selections and projections of streams, melded by UNION ALL. It is
   kept flattened, as branches that each read one stream, so that a window over any tower of selects and
   unions still reads the stream's own columns (document 003 §4.2: Select passes progress on, Project maps
   it, Union takes the minimum);
@@ -55,7 +55,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Raw:
+class Rows:
     name: str
     branches: tuple[Branch, ...]
     time: str | None  # the column that carries progress, if one survives
@@ -122,12 +122,12 @@ class Merge:
 
 
 Windowed = Aggregate | Derive | Merge
-Relation = Raw | Windowed
+Relation = Rows | Windowed
 
 
 def inputs_of(relation: Relation) -> tuple[str, ...]:
     """The relations (not streams) a relation reads."""
-    if isinstance(relation, Raw):
+    if isinstance(relation, Rows):
         return ()
     return relation.inputs if isinstance(relation, Merge) else (relation.input,)
 
@@ -143,7 +143,7 @@ class Graph:
     def streams_of(self, name: str) -> tuple[str, ...]:
         """The streams a relation depends on, sorted; its progress is the minimum of theirs."""
         relation = self.relations[name]
-        if isinstance(relation, Raw):
+        if isinstance(relation, Rows):
             found = {branch.stream for branch in relation.branches}
         else:
             found = {s for parent in inputs_of(relation) for s in self.streams_of(parent)}

@@ -3,8 +3,9 @@ saturates as in Java."""
 
 from __future__ import annotations
 
+from headrace.dialect import spark_types as t
+from headrace.dialect.java_numbers import double_to_string, float_to_string, scientific
 from headrace.errors import PlanError
-from headrace.physical import spark_types as t
 
 _DUCK = {
     "string": "VARCHAR",
@@ -29,14 +30,20 @@ _FALSE = "('f', 'false', 'n', 'no', '0')"
 def duck_type(spark: str) -> str:
     """DuckDB's name of a Spark type."""
     name = spark.strip().lower()
-    if name.startswith("array<"):
-        return f"{duck_type(name[6:-1])}[]"
-    if name.startswith("struct<"):
-        from headrace.physical.duck import fields
-
-        inner = ", ".join(f'"{n}" {duck_type(x)}' for n, x in fields(spark.strip()))
-        return f"STRUCT({inner})"
+    if name.startswith(("array<", "struct<", "map<")):
+        return _duck_nested(spark.strip())
     return _DUCK.get(name, name.upper())
+
+
+def _duck_nested(type_: str) -> str:
+    kind = type_[: type_.index("<")].lower()
+    type_ = kind + type_[len(kind) :]
+    if kind == "array":
+        return f"{duck_type(type_[6:-1])}[]"
+    if kind == "map":
+        return f"MAP({', '.join(map(duck_type, t.map_types(type_)))})"
+    listed = [f"""\"{n.replace('"', '""')}\" {duck_type(x)}""" for n, x in t.fields(type_)]
+    return f"STRUCT({', '.join(listed)})"
 
 
 def spark_name(duck: str) -> str:
@@ -58,7 +65,7 @@ def spark_name(duck: str) -> str:
     return back.get(duck.upper(), duck.lower())
 
 
-def wrapped(sql: str, type_: str) -> str:
+def wrap_integer(sql: str, type_: str) -> str:
     """A HUGEINT as an integer type, modulo two to its bits."""
     half = 1 << (t.bits(type_) - 1)
     return f"(((({sql}) + {half}::HUGEINT) & {2 * half - 1}::HUGEINT) - {half}::HUGEINT)::{duck_type(type_)}"
@@ -108,18 +115,18 @@ def _to_integer(sql: str, source: str, target: str) -> str:
     if source in t.INTEGERS:
         if t.bits(source) <= t.bits(target):
             return f"CAST({sql} AS {duck_type(target)})"
-        return wrapped(f"{sql}::HUGEINT", target)
+        return wrap_integer(f"{sql}::HUGEINT", target)
     if source == "boolean":
         return f"CAST({sql} AS {duck_type(target)})"
     if t.is_decimal(source):
-        return wrapped(f"CAST(trunc({sql}) AS HUGEINT)", target)
+        return wrap_integer(f"CAST(trunc({sql}) AS HUGEINT)", target)
     if source in ("float", "double"):
         through = target if target in ("int", "bigint") else "int"
         high = (1 << (t.bits(through) - 1)) - 1
         text = f"CASE WHEN isnan({sql}) THEN 0 WHEN {sql} >= {high}::DOUBLE THEN {high} "
         text += f"WHEN {sql} <= {-high - 1}::DOUBLE THEN {-high - 1}::HUGEINT "
         text += f"ELSE CAST(trunc({sql}) AS HUGEINT) END"
-        return wrapped(text, target)
+        return wrap_integer(text, target)
     if source == "string":
         digits = f"regexp_extract(trim({sql}), '^[+-]?[0-9]*')"
         return (
@@ -128,7 +135,7 @@ def _to_integer(sql: str, source: str, target: str) -> str:
             f"AS {duck_type(target)}) END"
         )
     if source == "timestamp":
-        return wrapped(f"CAST(floor(epoch_us({sql}) / 1000000.0) AS HUGEINT)", target)
+        return wrap_integer(f"CAST(floor(epoch_us({sql}) / 1000000.0) AS HUGEINT)", target)
     raise PlanError(
         f"a cast from {source} to {target} is not available on results of windows; cast before the window"
     )
@@ -145,37 +152,15 @@ def _to_string(sql: str, source: str) -> str:
         if scale <= 6:
             return plain
         digits = f"coalesce(nullif(ltrim(replace(CAST(abs({sql}) AS VARCHAR), '.', ''), '0'), ''), '0')"
-        small = _scientific(digits, f"({scale} - length({digits}) + 1)", "E-", "")
+        small = scientific(digits, f"({scale} - length({digits}) + 1)", "E-", "")
         return (
             f"CASE WHEN abs({sql}) >= 0.000001 THEN {plain} WHEN {sql} < 0 THEN '-' || {small} "
             f"WHEN {sql} IS NOT NULL THEN {small} END"
         )
     if source == "double":
-        return _double_to_string(sql)
+        return double_to_string(sql)
+    if source == "float":
+        return float_to_string(sql)
     raise PlanError(
         f"a cast from {source} to string is not available on results of windows; cast before the window"
-    )
-
-
-def _scientific(digits: str, exponent: str, mark: str, zero: str) -> str:
-    rest = f"CASE WHEN length({digits}) > 1 THEN '.' || substr({digits}, 2) ELSE '{zero}' END"
-    return f"substr({digits}, 1, 1) || {rest} || '{mark}' || {exponent}"
-
-
-def _double_to_string(sql: str) -> str:
-    """Java's notation: the shortest digits that say the number, scientific below 10^-3 and from 10^7 on."""
-    text = f"CAST(abs({sql}) AS VARCHAR)"
-    mantissa = f"regexp_extract({text}, '^[0-9.]+')"
-    digits = f"coalesce(nullif(trim(replace({mantissa}, '.', ''), '0'), ''), '0')"
-    written = f"coalesce(TRY_CAST(regexp_extract({text}, 'e([+-]?[0-9]+)$', 1) AS INTEGER), 0)"
-    whole = f"split_part({mantissa}, '.', 1)"
-    zeros = f"(length(split_part({mantissa}, '.', 2)) - length(ltrim(split_part({mantissa}, '.', 2), '0')))"
-    exponent = f"({written} + CASE WHEN {whole} = '0' THEN -1 - {zeros} ELSE length({whole}) - 1 END)"
-    minus = f"CASE WHEN {sql} < 0 THEN '-' ELSE '' END"
-    plain = f"CASE WHEN contains({text}, '.') THEN {text} ELSE {text} || '.0' END"
-    return (
-        f"CASE WHEN isnan({sql}) THEN 'NaN' WHEN isinf({sql}) THEN {minus} || 'Infinity' "
-        f"WHEN {sql} = 0 THEN '0.0' "
-        f"WHEN abs({sql}) >= 0.001 AND abs({sql}) < 10000000 THEN {minus} || {plain} "
-        f"ELSE {minus} || {_scientific(digits, exponent, 'E', '.0')} END"
     )

@@ -10,6 +10,11 @@ from __future__ import annotations
 
 import re
 
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from headrace.errors import PlanError
+
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = (*INTEGERS, "float", "double")
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
@@ -41,7 +46,7 @@ def decimal(precision: int, scale: int) -> str:
     return f"decimal({precision},{scale})"
 
 
-def adjusted(precision: int, scale: int) -> str:
+def adjust_decimal(precision: int, scale: int) -> str:
     """A decimal of at most 38 digits: scale goes first, but not below 6."""
     if precision <= MAX:
         return decimal(precision, scale)
@@ -85,7 +90,7 @@ def wider(a: str, b: str, strings: bool = True) -> str | None:
     return None
 
 
-def compared(a: str, b: str) -> str | None:
+def find_comparison_type(a: str, b: str) -> str | None:
     """The type two values are compared as."""
     if "string" in (a, b) and a != b and "void" not in (a, b):
         other = b if a == "string" else a
@@ -117,16 +122,16 @@ def arithmetic(operator: str, a: str, b: str) -> tuple[str, str, str] | None:
 def _decimal_result(operator: str, p1: int, s1: int, p2: int, s2: int) -> str:
     if operator in "+-":
         scale = max(s1, s2)
-        return adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
+        return adjust_decimal(max(p1 - s1, p2 - s2) + scale + 1, scale)
     if operator == "*":
-        return adjusted(p1 + p2 + 1, s1 + s2)
+        return adjust_decimal(p1 + p2 + 1, s1 + s2)
     if operator == "/":
         scale = max(6, s1 + p2 + 1)
-        return adjusted(p1 - s1 + s2 + scale, scale)
-    return adjusted(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
+        return adjust_decimal(p1 - s1 + s2 + scale, scale)
+    return adjust_decimal(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
 
 
-def rounded(type_: str, digits: int) -> str:
+def find_rounded_type(type_: str, digits: int) -> str:
     """The type of round(x, digits)."""
     if not is_decimal(type_):
         return type_
@@ -136,3 +141,72 @@ def rounded(type_: str, digits: int) -> str:
         return decimal(min(MAX, max(whole, -digits + 1)), 0)
     kept = min(scale, digits)
     return decimal(min(MAX, whole + kept), kept)
+
+
+# -- spelling --------------------
+_NAMES = {
+    "timestamp_ltz": "timestamp",
+    "timestamptz": "timestamp",
+    "timestampltz": "timestamp",
+    "timestampntz": "timestamp_ntz",
+    "long": "bigint",
+    "integer": "int",
+    "short": "smallint",
+    "byte": "tinyint",
+    "real": "float",
+    "decimal": "decimal(10,0)",
+    "text": "string",
+}
+
+
+def spell_type(type_: str) -> str:
+    """A type as it is declared, spelled as Spark's schemas spell it."""
+    try:
+        return spelled(exp.DataType.build(type_, dialect="spark"))
+    except SqlglotError as e:
+        if fields(type_):  # a schema's own text, with a field whose name is no word
+            return type_
+        raise PlanError(f"{type_} is not a type Spark knows") from e
+
+
+def spelled(to: exp.Expr) -> str:
+    """A parsed type as Spark's schemas spell it; names of fields keep their letters."""
+    if not isinstance(to, exp.DataType):
+        return to.sql(dialect="spark").lower()
+    if to.is_type(exp.DType.STRUCT):
+        listed = ",".join(f"{f.name}:{spelled(f.args['kind'])}" for f in to.expressions)
+        return f"struct<{listed}>"
+    if to.is_type(exp.DType.ARRAY, exp.DType.MAP):
+        return f"{to.this.value.lower()}<{','.join(map(spelled, to.expressions))}>"
+    text = to.sql(dialect="spark").lower().replace(", ", ",")
+    if text.startswith(("varchar(", "char(")):
+        return "string"
+    if text.startswith("decimal(") and "," not in text:
+        return text[:-1] + ",0)"
+    return _NAMES.get(text, text)
+
+
+def fields(type_: str) -> list[tuple[str, str]]:
+    """Names and types of the fields of a struct type."""
+    if not type_.startswith("struct<"):
+        return []
+    pairs = [part.partition(":") for part in _split(type_[7:-1])]
+    return [(name.strip(), inner.strip()) for name, _, inner in pairs]
+
+
+def map_types(type_: str) -> tuple[str, str]:
+    """Types of the keys and values of a map type."""
+    key, value = _split(type_[4:-1])
+    return key.strip(), value.strip()
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that are in no brackets."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part for part in parts if part]

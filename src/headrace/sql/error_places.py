@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 from headrace.errors import SqlError
 
+_WIDEST = 200
+
 
 def underline(text: str, start: int, end: int) -> str:
     """The line of `text` that holds `start`, with `[start, end]` underlined."""
@@ -18,9 +20,13 @@ def underline(text: str, start: int, end: int) -> str:
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start)
     line_end = len(text) if line_end < 0 else line_end
+    line_end -= text[line_start:line_end].endswith("\r")
     number = text.count("\n", 0, start) + 1
-    width = max(1, min(end + 1, line_end) - start)
     prefix = f"  line {number}: "
+    if line_end - line_start > _WIDEST:  # of a very long line, what is around the place
+        line_start = max(line_start, start - _WIDEST // 2)
+        line_end = min(line_end, line_start + _WIDEST)
+    width = max(1, min(end + 1, line_end) - start)
     return f"{prefix}{text[line_start:line_end]}\n{' ' * (len(prefix) + start - line_start)}{'^' * width}"
 
 

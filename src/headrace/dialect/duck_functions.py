@@ -9,24 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Protocol
 
 from sqlglot import exp
 
-from headrace.physical import spark_types as t
-from headrace.physical.duck import Typed, refused, unlike
-from headrace.physical.duck_cast import cast, duck_type, wrapped
-
-
-class Translator(Protocol):
-    def __call__(self, node: exp.Expr) -> Typed: ...
-
-    def as_(self, node: exp.Expr, type_: str) -> str: ...
-
-    def alike(self, nodes: list[exp.Expr], strings: bool = True) -> tuple[list[str], str]: ...
-
-    def compare(self, left: exp.Expr, operator: str, right: exp.Expr) -> str: ...
-
+from headrace.dialect import spark_types as t
+from headrace.dialect.duck_cast import cast, duck_type, wrap_integer
+from headrace.dialect.duck_expression import Translator, Typed, refuse_expression, refuse_types
+from headrace.dialect.duck_letters import lower_sql, title_sql, upper_sql
+from headrace.dialect.duck_order import is_nested
 
 Rule = tuple[str, str]  # signature, template
 _POSITIVE = "CASE WHEN {0} > 0 OR isnan({0}) THEN %s END"
@@ -60,8 +50,6 @@ _TABLE: dict[type[exp.Expr] | str, Rule | list[Rule]] = {
     "isnull": ("any -> boolean", "({0} IS NULL)"),
     "isnotnull": ("any -> boolean", "({0} IS NOT NULL)"),
     # text
-    exp.Upper: ("string -> string", "upper({0})"),
-    exp.Lower: ("string -> string", "lower({0})"),
     exp.Length: ("string -> int", "length({0})::INTEGER"),
     "octet_length": ("string -> int", "strlen({0})::INTEGER"),
     exp.BitLength: ("string -> int", "(8 * strlen({0}))::INTEGER"),
@@ -144,7 +132,7 @@ def call(translate: Translator, node: exp.Expr) -> Typed:
         return _SPECIAL[type(node)](translate, node)
     keys = _KEYS.get(type(node), ("this", "expression"))
     if any(v not in (None, False, []) and k not in (*keys, *_FLAGS) for k, v in node.args.items()):
-        raise refused(node)  # an option nobody has compared
+        raise refuse_expression(node)  # an option nobody has compared
     arguments = [node.args[k] for k in keys if node.args.get(k) is not None]
     return _by_table(translate, node, type(node), arguments)
 
@@ -162,7 +150,7 @@ def _by_table(
                 for a, x in zip(arguments, types, strict=True)
             ]
             return Typed(f"({_filled(template, values)})", result.strip())
-    raise refused(node)
+    raise refuse_expression(node)
 
 
 def _filled(template: str, values: list[str]) -> str:
@@ -181,7 +169,7 @@ def _same_type(template: str) -> Callable[[Translator, exp.Expr], Typed]:
 def _abs(translate: Translator, node: exp.Expr) -> Typed:
     value = translate(node.this)
     if value.type in t.INTEGERS:
-        return Typed(wrapped(f"abs({value.sql}::HUGEINT)", value.type), value.type)
+        return Typed(wrap_integer(f"abs({value.sql}::HUGEINT)", value.type), value.type)
     if value.type == "string":
         value = Typed(cast(value.sql, "string", "double"), "double")
     return Typed(f"abs({value.sql})", value.type)
@@ -195,9 +183,9 @@ def _round(translate: Translator, node: exp.Expr) -> Typed:
             return value
         unit = 10**-digits
         half = f"(sign({value.sql}) * {unit // 2})::HUGEINT"
-        return Typed(wrapped(f"({value.sql}::HUGEINT + {half}) // {unit} * {unit}", value.type), value.type)
+        return Typed(wrap_integer(f"({value.sql}::HUGEINT + {half}) // {unit} * {unit}", value.type), value.type)
     if t.is_decimal(value.type):
-        result = t.rounded(value.type, digits)
+        result = t.find_rounded_type(value.type, digits)
         return Typed(f"TRY_CAST(round({value.sql}, {digits}) AS {duck_type(result)})", result)
     if value.type not in ("float", "double"):
         value = Typed(cast(value.sql, value.type, "double"), "double")
@@ -215,7 +203,7 @@ def _round_double(sql: str, digits: int, type_: str) -> str:
 def _ceil_floor(translate: Translator, node: exp.Expr) -> Typed:
     word = "ceil" if isinstance(node, exp.Ceil) else "floor"
     if node.args.get("decimals") is not None:
-        raise refused(node)
+        raise refuse_expression(node)
     value = translate(node.this)
     if t.is_decimal(value.type):
         precision, scale = t.decimal_of(value.type) or (38, 0)
@@ -228,6 +216,8 @@ def _ceil_floor(translate: Translator, node: exp.Expr) -> Typed:
 
 def _extreme(translate: Translator, node: exp.Expr) -> Typed:
     values, common = translate.alike([node.this, *node.expressions], strings=False)
+    if is_nested(common):
+        raise refuse_expression(node)
     return Typed(f"{'greatest' if isinstance(node, exp.Greatest) else 'least'}({', '.join(values)})", common)
 
 
@@ -265,7 +255,7 @@ def _shift_unsigned(translate: Translator, node: exp.Expr) -> Typed:
         (1 << t.bits(type_)) - 1,
         f"({translate.as_(node.expressions[1], 'int')} & {t.bits(type_) - 1})",
     )
-    return Typed(wrapped(f"({value.sql}::HUGEINT & {mask}::HUGEINT) >> {by}::HUGEINT", type_), type_)
+    return Typed(wrap_integer(f"({value.sql}::HUGEINT & {mask}::HUGEINT) >> {by}::HUGEINT", type_), type_)
 
 
 def _concat(translate: Translator, node: exp.Expr) -> Typed:
@@ -283,10 +273,14 @@ def _concat_ws(translate: Translator, node: exp.Expr) -> Typed:
     return Typed(f"concat_ws({listed})", "string")
 
 
-def _initcap(translate: Translator, node: exp.Expr) -> Typed:
-    words = f"string_split(lower({translate.as_(node.this, 'string')}), ' ')"
-    one = "lambda hr_w: upper(left(hr_w, 1)) || substr(hr_w, 2)"
-    return Typed(f"array_to_string(list_transform({words}, {one}), ' ')", "string")
+def _letters(form: Callable[[str], str]) -> Callable[[Translator, exp.Expr], Typed]:
+    """upper, lower and initcap."""
+
+    def rule(translate: Translator, node: exp.Expr) -> Typed:
+        text = translate.as_(node.this, "string")
+        return Typed(f"list_transform([{text}], lambda hr_s: {form('hr_s')})[1]", "string")
+
+    return rule
 
 
 def _trim(translate: Translator, node: exp.Expr) -> Typed:
@@ -315,7 +309,7 @@ def _pad(translate: Translator, node: exp.Expr) -> Typed:
     text, length = translate.as_(node.this, "string"), f"greatest({translate.as_(node.expression, 'int')}, 0)"
     with_ = translate.as_(fill, "string") if fill is not None else "' '"
     if fill is not None and (not isinstance(fill, exp.Literal) or not str(fill.this)):
-        raise refused(node)
+        raise refuse_expression(node)
     return Typed(f"{'lpad' if node.args.get('is_left') else 'rpad'}({text}, {length}, {with_})", "string")
 
 
@@ -334,7 +328,7 @@ def _regexp_replace(translate: Translator, node: exp.Expr) -> Typed:
     new = node.args.get("replacement")
     given = {k for k, v in node.args.items() if v not in (None, False)}
     if given - {"this", "expression", "replacement"} or not isinstance(new, exp.Literal) or "\\" in new.name:
-        raise refused(node)
+        raise refuse_expression(node)
     text, pattern = translate.as_(node.this, "string"), translate.as_(node.expression, "string")
     into = re.sub(r"\$(\d)", r"\\\1", new.name).replace("'", "''")
     return Typed(f"regexp_replace({text}, {pattern}, '{into}', 'g')", "string")
@@ -342,7 +336,7 @@ def _regexp_replace(translate: Translator, node: exp.Expr) -> Typed:
 
 def _split(translate: Translator, node: exp.Expr) -> Typed:
     if node.args.get("limit") is not None:
-        raise refused(node)
+        raise refuse_expression(node)
     text, pattern = translate.as_(node.this, "string"), translate.as_(node.expression, "string")
     return Typed(f"regexp_split_to_array({text}, {pattern})", "array<string>")
 
@@ -357,7 +351,7 @@ def _substring_index(translate: Translator, node: exp.Expr) -> Typed:
 
 def _chr(translate: Translator, node: exp.Expr) -> Typed:
     if len(node.expressions) != 1:
-        raise refused(node)
+        raise refuse_expression(node)
     code = f"({translate.as_(node.expressions[0], 'bigint')})"
     return Typed(f"CASE WHEN {code} < 0 THEN '' ELSE chr(({code} % 256)::INTEGER) END", "string")
 
@@ -383,7 +377,7 @@ def _extract(translate: Translator, node: exp.Expr) -> Typed:
         )
     kind = _PARTS.get(part)
     if kind is None:
-        raise refused(node)
+        raise refuse_expression(node)
     return _by_table(translate, node, kind, [value])
 
 
@@ -410,7 +404,7 @@ def _unit(node: exp.Expr, key: str = "unit") -> str:
     found = node.args.get(key)
     unit = _UNITS.get(found.name.upper() if found is not None else "DAY")
     if unit is None:
-        raise refused(node)
+        raise refuse_expression(node)
     return unit
 
 
@@ -436,17 +430,17 @@ def _format(node: exp.Expr) -> str:
     """A date format in DuckDB's letters, if every letter of it has the same meaning there."""
     found = node.args.get("format")
     if not isinstance(found, exp.Literal):
-        raise refused(node)
+        raise refuse_expression(node)
     out = ""
     for i, part in enumerate(str(found.this).split("'")):
         if i % 2:  # between quotes; the parser may have taken letters there for a format
             if "%" in part:
-                raise refused(node)
+                raise refuse_expression(node)
             out += part
             continue
         part = part.replace("strict", "").replace("SSSSSS", "%f").replace("SSS", "%g")
         if re.search(r"[A-Za-z%]", re.sub(r"%[YymdHIMSjAaBbpfg]", "", part)):
-            raise refused(node)
+            raise refuse_expression(node)
         out += part
     return "'" + out + "'"
 
@@ -464,7 +458,7 @@ def _from_unixtime(translate: Translator, node: exp.Expr) -> Typed:
 def _unix_timestamp(translate: Translator, node: exp.Expr) -> Typed:
     value = translate(node.this)
     if value.type not in ("date", "timestamp"):
-        raise refused(node)
+        raise refuse_expression(node)
     return Typed(cast(cast(value.sql, value.type, "timestamp"), "timestamp", "bigint"), "bigint")
 
 
@@ -495,7 +489,7 @@ def _timestamp_diff(translate: Translator, node: exp.Expr) -> Typed:
     )
     unit = _unit(node)
     if unit in ("month", "quarter", "year"):  # they disagree on whether a month is full on its last day
-        raise refused(node)
+        raise refuse_expression(node)
     # by the clocks of the session's time zone, as Spark counts
     return Typed(f"date_sub('{unit}', CAST({b} AS TIMESTAMP), CAST({a} AS TIMESTAMP))", "bigint")
 
@@ -522,7 +516,7 @@ def _named_struct(translate: Translator, node: exp.Expr) -> Typed:
 def _size(translate: Translator, node: exp.Expr) -> Typed:
     value = translate(node.this)
     if not value.type.startswith("array<"):
-        raise unlike(node, [value.type])
+        raise refuse_types(node, [value.type])
     return Typed(f"coalesce(len({value.sql}), -1)::INTEGER", "int")
 
 
@@ -543,7 +537,7 @@ def _whole(node: exp.Expr | None, of: exp.Expr) -> int:
         return 0
     inner = node.this if isinstance(node, exp.Neg) else node
     if not isinstance(inner, exp.Literal) or inner.is_string or not str(inner.this).isdigit():
-        raise refused(of)
+        raise refuse_expression(of)
     return -int(inner.this) if isinstance(node, exp.Neg) else int(inner.this)
 
 
@@ -576,7 +570,9 @@ _SPECIAL: dict[type[exp.Expr] | str, Callable[[Translator, exp.Expr], Typed]] = 
     exp.Concat: _concat,
     exp.DPipe: _pipes,
     exp.ConcatWs: _concat_ws,
-    exp.Initcap: _initcap,
+    exp.Initcap: _letters(title_sql),
+    exp.Lower: _letters(lower_sql),
+    exp.Upper: _letters(upper_sql),
     exp.Trim: _trim,
     exp.Substring: _substring,
     exp.Pad: _pad,

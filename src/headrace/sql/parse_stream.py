@@ -1,0 +1,95 @@
+"""CREATE STREAM, clause by clause."""
+
+from __future__ import annotations
+
+from unicodedata import normalize
+
+from sqlglot.tokenizer_core import TokenType
+
+from headrace.sql.statements import ColumnDef, CreateStream
+from headrace.sql.token_cursor import TokenCursor, says
+
+_CLAUSES = {"SLACK", "ORDERED", "HORIZON", "FROM"}
+
+
+def parse_stream(cursor: TokenCursor) -> CreateStream:
+    """The statement, from behind `CREATE STREAM` to its end."""
+    first = cursor.tokens[0]
+    name = normalize("NFC", cursor.name("the name of the stream"))
+    columns = _columns(cursor)
+    cursor.expect("PROGRESSING")
+    cursor.expect("ON")
+    on = cursor.name("the progressing attribute")
+    slack = horizon = None
+    if cursor.accept("SLACK"):
+        slack = _duration(cursor, "a duration, like 5 SECONDS")
+    elif not cursor.accept("ORDERED"):
+        raise cursor.fail(
+            f"expected how the progress of {name} is known: SLACK <duration> (how late a row may be), "
+            "or ORDERED",
+            cursor.peek() or cursor.tokens[-1],
+        )
+    if cursor.accept("HORIZON"):
+        horizon = _duration(cursor, "a duration, like 1 DAY")
+    cursor.expect("FROM")
+    fmt = cursor.string("a source format, like 'parquet'")
+    options = _options(cursor) if cursor.accept("OPTIONS") else {}
+    if (extra := cursor.peek()) is not None:
+        raise cursor.fail(f"did not expect {extra.text!r} after the stream's options", extra)
+    text = cursor.script[first.start : cursor.tokens[-1].end + 1]
+    return CreateStream(name, columns, on, slack, horizon, fmt, options, text)
+
+
+def _duration(cursor: TokenCursor, what: str) -> str:
+    """The words of a duration. A text in quotes belongs to it only after INTERVAL: else it is the source's format."""
+    start = cursor.i
+    text = cursor.until(_CLAUSES, what)
+    for i in range(start + 1, cursor.i):
+        token, last = cursor.tokens[i], cursor.tokens[i - 1]
+        if token.token_type is TokenType.STRING and not says(last, "INTERVAL"):
+            raise cursor.fail(f"expected FROM before the source's format, found {last.text!r}", last)
+    return text
+
+
+def _options(cursor: TokenCursor) -> dict[str, str]:
+    options: dict[str, str] = {}
+    cursor.expect("(")
+    while not cursor.accept(")"):
+        key = cursor.next("an option").text
+        while cursor.accept("."):
+            key += "." + cursor.next("an option").text
+        cursor.accept("=")
+        options[key] = cursor.next(f"the value of option {key}").text
+        if not cursor.accept(","):
+            cursor.expect(")")
+            break
+    return options
+
+
+def _columns(cursor: TokenCursor) -> tuple[ColumnDef, ...]:
+    cursor.expect("(")
+    columns: list[ColumnDef] = []
+    while True:
+        name = cursor.name("a column name")
+        start = cursor.next(f"the type of column {name}")
+        depth, end = 0, start
+        if says(start, ",", ")"):
+            raise cursor.fail(f"expected the type of column {name}", start)
+        while (token := cursor.peek()) is not None:
+            if depth == 0 and says(token, ",", ")"):
+                break
+            depth += _opened(token.text) if token.token_type is not TokenType.IDENTIFIER else 0
+            end = cursor.next("a type")
+        columns.append(ColumnDef(name, cursor.script[start.start : end.end + 1]))
+        if cursor.accept(")"):
+            return tuple(columns)
+        if not cursor.accept(","):
+            raise cursor.fail("expected ',' or ')' after a column", cursor.peek() or end)
+
+
+def _opened(sign: str) -> int:
+    """How many brackets a sign opens; `>>` closes two."""
+    return {"(": 1, "<": 1, ")": -1, ">": -1, ">>": -2}.get(sign, 0)
+
+
+__all__ = ["parse_stream"]

@@ -1,0 +1,191 @@
+"""Bracket windows in a token list.
+
+`[RANGE … SLIDE …]` is no SQL, so it is taken out of the tokens before sqlglot reads them and left as a mark on the table it
+follows, or, written after an aggregate as in the thesis' examples, on the table of the same SELECT.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from headrace.errors import SqlError
+from headrace.sql.error_places import error, suggest
+from headrace.sql.statements import BracketWindow
+from headrace.sql.token_cursor import TokenCursor, says
+
+MARK = "\x01w"  # ends a table's name; the number of its window follows
+WINDOW_WORDS = ("RANGE", "SLIDE", "ORIGIN", "ALIGN", "RESET", "WA", "WATTR", "ON")
+_EXAMPLE = "[RANGE 10 MINUTES SLIDE 1 MINUTE]"
+_UNSUPPORTED = {
+    **dict.fromkeys(
+        ("ROW", "ROWS", "TUPLES"),
+        f"windows of a number of rows are not supported; a window is a RANGE of the progressing attribute, like {_EXAMPLE}",
+    ),
+    "PARTITION": f"windows per key are not supported; write a RANGE, like {_EXAMPLE}, and GROUP BY the key",
+    "SESSION": f"session windows are not supported; write a RANGE, like {_EXAMPLE}",
+    "WITHIN": "WITHIN is not a window clause; write RANGE and a length, like [RANGE 10 MINUTES]",
+    **dict.fromkeys(
+        ("TUMBLING", "TUMBLE", "SLIDING", "HOP", "HOPPING"),
+        f"a window starts with RANGE: write [RANGE 10 MINUTES] for a tumbling one, {_EXAMPLE} for a sliding one",
+    ),
+    "LANDMARK": "a window starts with RANGE: write [RANGE ALL SLIDE 1 MINUTE] for a landmark",
+}
+_OTHER_CLAUSES = (
+    *(TokenType.SELECT, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ON),
+    *(TokenType.ORDER_BY, TokenType.USING, TokenType.UNION, TokenType.LIMIT),
+)
+
+
+def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[BracketWindow]]:
+    """The tokens without their windows, tables marked; and the windows, by the numbers of the marks."""
+    out: list[Token] = []
+    windows: list[BracketWindow] = []
+    pending: list[int] = []  # windows written after an aggregate: they belong to the next FROM
+    i = 0
+    while i < len(tokens):
+        token = tokens[i]
+        if token.token_type is TokenType.L_BRACKET and (
+            says(_at(tokens, i + 1), *WINDOW_WORDS) or _follows_table(out)
+        ):
+            close = _closing(script, tokens, i)
+            windows.append(_window(script, token, tokens[i + 1 : close]))
+            i = close + 1
+            if not _in_from(out):
+                pending.append(len(windows) - 1)
+            elif out[-1].token_type is TokenType.R_PAREN:
+                i = _mark_subselect(out, tokens, i, len(windows) - 1)
+            else:
+                out[-1] = _marked(out[-1], len(windows) - 1)
+            continue
+        out.append(token)
+        if pending and len(out) > 1 and out[-2].token_type is TokenType.FROM:
+            out[-1] = _marked(token, pending.pop())
+        i += 1
+    if pending:
+        window = windows[pending[0]]
+        raise error(script, window.start, window.end, "this window follows no stream or query")
+    return out, windows
+
+
+def put_windows(body: exp.Expr, windows: list[BracketWindow]) -> None:
+    """Turn the marks on tables and sub-selects into `args["stream_window"]`."""
+    for table in body.find_all(exp.Table, exp.Subquery):
+        for identifier in [table.this, table.args.get("alias") and table.args["alias"].this]:
+            if isinstance(identifier, exp.Identifier) and MARK in identifier.name:
+                name, mark = identifier.name.split(MARK)
+                table.set("stream_window", windows[int(mark)])
+                identifier.set("this", name)
+                identifier.set("quoted", False)
+                if not name:
+                    table.set("alias", None)
+
+
+def _at(tokens: list[Token], i: int) -> Token | None:
+    return tokens[i] if i < len(tokens) else None
+
+
+def _closing(script: str, tokens: list[Token], opening: int) -> int:
+    for k in range(opening, len(tokens)):
+        if tokens[k].token_type is TokenType.R_BRACKET:
+            return k
+    raise error(script, tokens[opening].start, tokens[opening].end, "this window is not closed: expected ]")
+
+
+def _mark_subselect(out: list[Token], tokens: list[Token], i: int, mark: int) -> int:
+    """Mark the alias behind `(SELECT …) [window]`, or an empty one; the place behind it."""
+    if (token := _at(tokens, i)) is not None and token.token_type is TokenType.ALIAS:
+        i += 1
+    token = _at(tokens, i)
+    if token is not None and token.token_type in (TokenType.VAR, TokenType.IDENTIFIER):
+        out.append(_marked(token, mark))
+        return i + 1
+    last = out[-1]
+    out.append(_marked(Token(TokenType.VAR, "", last.line, last.col, last.start, last.end), mark))
+    return i
+
+
+def _in_from(out: list[Token]) -> bool:
+    """Whether the last clause word of the same depth is FROM or JOIN: then a bracket belongs to a table."""
+    depth = 0
+    for token in reversed(out):
+        depth += (token.token_type is TokenType.R_PAREN) - (token.token_type is TokenType.L_PAREN)
+        if depth < 0:
+            return False
+        if depth == 0 and token.token_type in (TokenType.FROM, TokenType.JOIN):
+            return True
+        if depth == 0 and token.token_type in _OTHER_CLAUSES:
+            return False
+    return False
+
+
+def _follows_table(out: list[Token]) -> bool:
+    """Whether a bracket here can be nothing but a window, whatever is in it."""
+    if not out or out[-1].token_type in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA):
+        return False
+    return _in_from(out)
+
+
+def _marked(token: Token, mark: int) -> Token:
+    text = f"{token.text}{MARK}{mark}"
+    return Token(TokenType.IDENTIFIER, text, token.line, token.col, token.start, token.end, token.comments)
+
+
+def _window(script: str, bracket: Token, tokens: list[Token]) -> BracketWindow:
+    tokens = [t for t in tokens if t.token_type is not TokenType.COMMA]
+    if not tokens:
+        raise error(script, bracket.start, bracket.end, f"this window is empty: write for example {_EXAMPLE}")
+    cursor = TokenCursor(script, tokens)
+    range_: str | None = None
+    slide = origin = reset = attribute = None
+    align, seen = "start", set()
+    while (token := cursor.peek()) is not None:
+        if not says(token, *WINDOW_WORDS):
+            raise _no_clause(cursor, token)
+        word = cursor.next("a window clause").text.upper()
+        if word in seen:
+            raise cursor.fail(f"{word} is given twice in this window", token)
+        seen.add(word)
+        if word == "RANGE":
+            text = _length(cursor, "a length, like 10 MINUTES")
+            range_ = None if text.upper() == "ALL" else text
+        elif word == "SLIDE":
+            slide = _length(cursor, "a step, like 1 MINUTE")
+        elif word == "ORIGIN":
+            origin = cursor.until(WINDOW_WORDS, "a timestamp in quotes, a number or a duration")
+        elif word == "RESET":
+            reset = _length(cursor, "a length, like 1 DAY")
+        elif word == "ALIGN":
+            align = cursor.next("START or END").text.lower()
+            if align not in ("start", "end"):
+                raise cursor.fail("expected ALIGN START or ALIGN END", token)
+        else:
+            attribute = cursor.name("the progressing attribute")
+            while cursor.accept("."):
+                attribute = cursor.name("the progressing attribute")
+    if "RANGE" not in seen:
+        raise cursor.fail("a window needs a RANGE (or RANGE ALL)", tokens[0])
+    return BracketWindow(range_, slide, origin, align, reset, attribute, tokens[0].start, tokens[-1].end)
+
+
+def _length(cursor: TokenCursor, what: str) -> str:
+    """A length of time; a second word in a row is a window clause nobody knows."""
+    start = cursor.i
+    text = cursor.until(WINDOW_WORDS, what)
+    for last, token in pairwise(cursor.tokens[start : cursor.i]):
+        if last.text.isalpha() and token.text.isalpha() and not says(last, "INTERVAL"):
+            raise _no_clause(cursor, token)
+    return text
+
+
+def _no_clause(cursor: TokenCursor, token: Token) -> SqlError:
+    if (why := _UNSUPPORTED.get(token.text.upper().split()[0] if token.text else "")) is not None:
+        return cursor.fail(why, token)
+    if token.token_type is TokenType.NUMBER:
+        return cursor.fail(f"expected RANGE before {token.text}: write for example {_EXAMPLE}", token)
+    return cursor.fail(f"{token.text!r} is not a window clause." + suggest(token.text, WINDOW_WORDS), token)
+
+
+__all__ = ["WINDOW_WORDS", "put_windows", "take_windows"]

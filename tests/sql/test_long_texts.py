@@ -1,0 +1,95 @@
+"""Texts as they come from other systems and from programs: byte order marks, line ends, very deep expressions."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from sqlglot import exp
+
+from headrace.errors import HeadraceError, SqlError
+from headrace.logical.functions import nearest_aggregate
+from headrace.session import Session
+from headrace.sql import parse_query, parse_script
+
+STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT, x DOUBLE, d DECIMAL(9,2)) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path '/nowhere');"
+
+
+def explained(query: str) -> str:
+    return Session().sql(f"{STREAM} CREATE QUERY q AS {query}").explain()
+
+
+def test_a_byte_order_mark_and_windows_line_ends() -> None:
+    """They are no part of the text, and an error still shows its line."""
+    script = (
+        "\ufeff"
+        + STREAM
+        + "\r\nCREATE QUERY q AS\r\n  SELECT count(*) AS n\r\n  FROM s [RANGE 1 MINUTE];\r\n"
+    )
+    assert "q" in Session().sql(script).graph.queries
+    with pytest.raises(SqlError) as caught:
+        Session().sql(script.replace("count(*)", "max(lenn)"))
+    assert "  line 3:   SELECT max(lenn) AS n\n" in str(caught.value)
+    assert "\r" not in str(caught.value)
+
+
+def test_names_in_two_unicode_forms_are_one() -> None:
+    """é may be one character or two; what becomes a folder is one."""
+    apart = unicodedata.normalize("NFD", "été")
+    (query,) = parse_script(f"CREATE QUERY {apart} AS SELECT 1 AS a FROM s")
+    assert query.name == unicodedata.normalize("NFC", "été") != apart
+    session = Session().sql(STREAM).query(apart, "SELECT k, v FROM s")
+    session.query("r", f"SELECT {apart}.v FROM {apart}")
+    assert set(session.graph.queries) == {"été", "r"}
+
+
+@pytest.mark.parametrize("inner", ["v", "x", "d"])
+def test_four_hundred_additions(inner: str) -> None:
+    """On rows and on results, of every kind of number."""
+    sum_ = "+1" * 400
+    explained(f"SELECT ts, {inner}{sum_} AS y FROM s WHERE {inner}{sum_} > 1")
+    explained(
+        f"SELECT {inner}{sum_} AS k, max({inner}){sum_} AS m FROM s [RANGE 1 MINUTE] GROUP BY {inner}{sum_} "
+        f"HAVING max({inner}){sum_} > 1"
+    )
+
+
+@pytest.mark.parametrize("opening", ["(", "(1 + ", "abs("])
+def test_fifty_parentheses(opening: str) -> None:
+    """One inside the other, whatever is between them."""
+    row, result = (opening * 50 + inner + ")" * 50 for inner in ("v", "max(v)"))
+    explained(f"SELECT ts, {row} AS y FROM s WHERE {row} > 1")
+    explained(f"SELECT {row} AS k, {result} AS m FROM s [RANGE 1 MINUTE] GROUP BY {row} HAVING {result} > 1")
+
+
+def test_long_alternatives() -> None:
+    """A generated condition of some hundred terms."""
+    explained(
+        f"SELECT max(v) AS m FROM s [RANGE 1 MINUTE] WHERE v = 1{' OR v = 2' * 400} HAVING max(v) = 1{' OR max(v) = 2' * 400}"
+    )
+
+
+@pytest.mark.parametrize("text", ["v" + "+1" * 100_000, "(" * 1000 + "v" + ")" * 1000, "v" + "*2" * 3000])
+def test_a_monstrous_expression(text: str) -> None:
+    """An error with a way out, not a crash."""
+    for query in (f"SELECT {text} AS y FROM s", f"SELECT max({text}) AS y FROM s [RANGE 1 MINUTE]"):
+        with pytest.raises(HeadraceError, match="in a query of its own"):
+            explained(query)
+
+
+def test_the_aggregate_that_was_meant() -> None:
+    """Letters swapped, doubled or forgotten; not a word that is merely alike."""
+    assert nearest_aggregate("coutn") == "count"
+    assert nearest_aggregate("smu") == "sum"
+    assert nearest_aggregate("medain") == "median"
+    assert nearest_aggregate("pmod") is None
+    assert nearest_aggregate("my_func") is None
+
+
+def test_a_quoted_word_is_no_window_clause() -> None:
+    """`range` in backticks is a column wherever it stands."""
+    body = parse_query(
+        "q", "SELECT a[`range`] AS r FROM s [RANGE 1 MINUTE ON `range`] WHERE m[`slide`] > 1"
+    ).body
+    (table,) = body.find_all(exp.Table)
+    assert table.args["stream_window"].attribute == "range"
