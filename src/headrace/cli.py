@@ -35,7 +35,7 @@ from headrace.report import BatchReport
 
 KEPT_REPORTS = 20_000  # of a run, for its page
 POLL_SECONDS = 0.5
-ELSEWHERE = {"generate": "headrace.generate.cli", "network": "headrace.network.cli"}
+ELSEWHERE = {"generate": "headrace.generate.cli", "network": "headrace.network.network_command"}
 SINKS = ("csv", "json", "parquet")
 
 

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from headrace.network.cli import network
-from headrace.network.codec import deployment_from_data
+from headrace.network.deployment_json import deployment_from_data
+from headrace.network.network_command import network
 from headrace.network.planners import PLANNERS
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "network"

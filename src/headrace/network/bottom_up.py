@@ -14,11 +14,11 @@ from collections.abc import Callable
 import numpy as np
 
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.descend import Descent, cost_of, guided
+from headrace.network.descend import Descent, cost_of, plan_by_hierarchy
 from headrace.network.hierarchy import Cluster, Hierarchy
-from headrace.network.plan import Plan
-from headrace.network.query import Query
-from headrace.network.search import Found, Had, Table
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import QueryPlan
+from headrace.network.plan_search import CostTable, Found, FoundEntry
 from headrace.network.subsets import Entry
 from headrace.network.world import World
 
@@ -27,9 +27,11 @@ Decision = Callable[[Descent, int, Cluster, int, float], bool]
 
 
 def bottom_up(
-    world: World, query: Query, hierarchy: Hierarchy, deployed: Deployment = EMPTY, reuse: bool = True
-) -> Plan:
-    return guided("bottom-up", world, query, deployed, hierarchy, reuse, lambda d: climb(d, _always))
+    world: World, query: JoinQuery, hierarchy: Hierarchy, deployed: Deployment = EMPTY, reuse: bool = True
+) -> QueryPlan:
+    return plan_by_hierarchy(
+        "bottom-up", world, query, deployed, hierarchy, reuse, lambda d: climb(d, _always)
+    )
 
 
 def _always(descent: Descent, level: int, cluster: Cluster, local: int, cost: float) -> bool:
@@ -46,19 +48,19 @@ def climb(descent: Descent, decide: Decision) -> Found:
     for level in range(1, hierarchy.height + 1):
         cluster = hierarchy.ancestor(sink, level)
         inputs = _inputs(descent, level, cluster, views)
-        offered = inputs + descent.known(level, cluster, problem.full)
+        offered = inputs + descent.find_derived(level, cluster, problem.full)
         table = descent.table(level, cluster, problem.full, offered)
         if problem.full in table.best:
             return descent.plan(level, cluster, problem.full, inputs, problem.sink)
         coordinator = problem.world.network.index[cluster.coordinator]
         for local in _local_views(table):
-            found, believed = descent.reading(table, level, cluster, local, coordinator)
-            if isinstance(found, Had):
+            found, believed = descent.choose_way(table, level, cluster, local, coordinator)
+            if isinstance(found, FoundEntry):
                 if found.entry not in views and found.entry.mask.bit_count() > 1:
                     views = [v for v in views if v.mask & local == 0] + [found.entry]
             elif decide(descent, level, cluster, local, believed):
                 planned = descent.expand(descent.plan(level, cluster, local, inputs, coordinator))
-                at = planned.entry.node if isinstance(planned, Had) else planned.node
+                at = planned.entry.node if isinstance(planned, FoundEntry) else planned.node
                 entry = descent.as_entry(planned, cost_of(problem, planned, at))
                 views = [v for v in views if v.mask & local == 0] + [entry]
     return descent.plan(hierarchy.height, hierarchy.root, problem.full, inputs, problem.sink)
@@ -73,7 +75,7 @@ def _inputs(descent: Descent, level: int, cluster: Cluster, views: list[Entry]) 
     return views + [e for e in bases if descent.knows(level, cluster, e)]
 
 
-def _local_views(table: Table) -> list[int]:
+def _local_views(table: CostTable) -> list[int]:
     """The largest sets that can be had here, the cheapest first among equals, none overlapping another."""
     finite = {m: float(np.min(v)) for m, v in table.best.items() if m.bit_count() > 1}
     chosen: list[int] = []

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.network.metric import Metric, Vector
+from headrace.network.distance_metric import DistanceMetric, Vector
 
 DIMENSIONS = 3
 ROUNDS = 4000
 
 
-def embed(metric: Metric, seed: int = 0, rounds: int = ROUNDS, dimensions: int = DIMENSIONS) -> Vector:
+def embed_network(
+    metric: DistanceMetric, seed: int = 0, rounds: int = ROUNDS, dimensions: int = DIMENSIONS
+) -> Vector:
     """A point for every node."""
     n = metric.size
     rng = np.random.default_rng(seed)
@@ -34,7 +36,7 @@ def embed(metric: Metric, seed: int = 0, rounds: int = ROUNDS, dimensions: int =
     return points
 
 
-def _partners(metric: Metric, rng: np.random.Generator) -> tuple[np.ndarray, Vector]:
+def _partners(metric: DistanceMetric, rng: np.random.Generator) -> tuple[np.ndarray, Vector]:
     """For each node the others it looks at in turn, and how far they are."""
     n = metric.size
     chosen = rng.permutation(n)[: min(n, 256)]

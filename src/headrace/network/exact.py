@@ -17,10 +17,20 @@ import numpy as np
 
 from headrace.errors import NetworkError
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.plan import Join, Plan, Take, Tree
-from headrace.network.query import Query
-from headrace.network.search import Forbidden, Found, Had, Made, Splits, Table, Whole, fill, unmet
-from headrace.network.space import examined
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import PlanJoin, PlanLeaf, PlanTree, QueryPlan
+from headrace.network.plan_search import (
+    CostTable,
+    Forbidden,
+    Found,
+    FoundEntry,
+    FoundJoin,
+    Splits,
+    WholeField,
+    fill_table,
+    unplaceable_error,
+)
+from headrace.network.search_space import count_examined
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
 
@@ -30,43 +40,43 @@ ENTRY = -1  # marks an excluded entry among excluded joins
 
 def exact(
     world: World,
-    query: Query,
+    query: JoinQuery,
     deployed: Deployment = EMPTY,
     reuse: bool = True,
     cross_products: bool = False,
-) -> Plan:
+) -> QueryPlan:
     """The cheapest plan there is."""
     started = time.perf_counter()
     problem = Subsets(world, query, cross_products)
     entries = problem.bases() + (problem.derived(deployed) if reuse else [])
-    found, cost, states = optimum(problem, entries, problem.splits, deployed)
-    return Plan(
+    found, cost, states = search_optimum(problem, entries, problem.splits, deployed)
+    return QueryPlan(
         query.name,
         query.sink,
-        tree(problem, found),
+        build_tree(problem, found),
         cost,
         "exact",
-        examined(problem.full, entries, len(world.network.nodes)),
+        count_examined(problem.full, entries, len(world.network.nodes)),
         states,
         time.perf_counter() - started,
     )
 
 
-def optimum(
+def search_optimum(
     problem: Subsets, entries: list[Entry], splits: Splits, deployed: Deployment
 ) -> tuple[Found, float, int]:
     """Best-first over exclusions; without capacities the first table is the answer."""
     world = problem.world
-    field = Whole(world.metric)
+    field = WholeField(world.metric)
     spare = world.spare(deployed)
-    queue: list[tuple[float, int, Forbidden, Table]] = []
+    queue: list[tuple[float, int, Forbidden, CostTable]] = []
     ticket, states = count(), 0
 
     def push(forbidden: Forbidden) -> None:
         nonlocal states
         left_out = {item[3] for item in forbidden if item[1] == ENTRY}
         allowed = [e for i, e in enumerate(entries) if i not in left_out]
-        table = fill(problem, field, allowed, problem.full, splits, spare, forbidden)
+        table = fill_table(problem, field, allowed, problem.full, splits, spare, forbidden)
         states += table.states
         if problem.full in table.best and np.isfinite(table.best[problem.full][problem.sink]):
             heapq.heappush(
@@ -76,10 +86,10 @@ def optimum(
     push(frozenset())
     for _ in range(MOST_BRANCHES):
         if not queue:
-            raise unmet(problem)
+            raise unplaceable_error(problem)
         cost, _ticket, forbidden, table = heapq.heappop(queue)
         found = table.read(problem.full, problem.sink)
-        clash = overload(problem, found, entries, deployed, spare)
+        clash = find_overload(problem, found, entries, deployed, spare)
         if not clash:
             return found, cost, states
         for choice in clash:
@@ -91,7 +101,7 @@ def optimum(
     )
 
 
-def overload(
+def find_overload(
     problem: Subsets, found: Found, entries: list[Entry], deployed: Deployment, spare: np.ndarray
 ) -> list[tuple[int, int, int, int]]:
     """What a plan puts on the first node that cannot hold all of it, joins and relaxed entries; or
@@ -103,7 +113,7 @@ def overload(
     load: dict[int, float] = {}
 
     def walk(one: Found) -> None:
-        if isinstance(one, Made):
+        if isinstance(one, FoundJoin):
             left, right = mask_of(one.left), mask_of(one.right)
             placed.setdefault(one.node, []).append((one.mask, left, right, one.node))
             load[one.node] = load.get(one.node, 0.0) + problem.load(left, right)
@@ -120,14 +130,16 @@ def overload(
 
 
 def mask_of(found: Found) -> int:
-    return found.entry.mask if isinstance(found, Had) else found.mask
+    return found.entry.mask if isinstance(found, FoundEntry) else found.mask
 
 
-def tree(problem: Subsets, found: Found) -> Tree:
+def build_tree(problem: Subsets, found: Found) -> PlanTree:
     """The plan in names rather than indexes."""
     names = problem.world.network.nodes
-    if isinstance(found, Had):
+    if isinstance(found, FoundEntry):
         entry = found.entry
-        return Take(problem.view_of(entry.mask), names[entry.node].name, entry.origin)
+        return PlanLeaf(problem.view_of(entry.mask), names[entry.node].name, entry.origin)
     node = names[found.node].name
-    return Join(problem.view_of(found.mask), node, tree(problem, found.left), tree(problem, found.right))
+    return PlanJoin(
+        problem.view_of(found.mask), node, build_tree(problem, found.left), build_tree(problem, found.right)
+    )

@@ -1,7 +1,7 @@
 """The optimum for a whole set of queries, as a mixed-integer programme for HiGHS (through SciPy). For small
 sets.
 
-The yardstick for `sets.improve`. In the cost model of a deployment: an operator makes a view at a node from
+The yardstick for `query_sets.improve_set`. In the cost model of a deployment: an operator makes a view at a node from
 two feeds, each feed pays flow × distance from its origin, a derived stream serves any number of consumers for
 nothing more, and a producer carries a view at least as loose as each consumer's. The views considered are
 those the queries ask for, per set of streams, and for each signature all the combinations of what different
@@ -27,9 +27,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from headrace.errors import NetworkError
-from headrace.network.query import Query
+from headrace.network.join_query import JoinQuery
+from headrace.network.join_view import View, combine_views, restrict_view
 from headrace.network.subsets import Subsets
-from headrace.network.view import View, combine, restrict
 from headrace.network.world import World
 
 MOST_VARIABLES = 400_000
@@ -69,7 +69,7 @@ class _Programme:
         self.rows.append((terms, low, high))
 
 
-def optimum_of_set(world: World, queries: Sequence[Query], seconds: float = 60.0) -> Yardstick:
+def optimum_of_set(world: World, queries: Sequence[JoinQuery], seconds: float = 60.0) -> Yardstick:
     """The cheapest deployment of all queries together."""
     if any(np.isfinite(n.capacity) or not n.hosts for n in world.network.nodes):
         raise NetworkError("the mixed-integer yardstick is for networks without capacities; remove them")
@@ -100,7 +100,7 @@ def optimum_of_set(world: World, queries: Sequence[Query], seconds: float = 60.0
     )
 
 
-def _model(world: World, queries: Sequence[Query]) -> _Programme:
+def _model(world: World, queries: Sequence[JoinQuery]) -> _Programme:
     problems = [Subsets(world, q) for q in queries]
     variants = _variants(problems)
     places = range(len(world.network.nodes))
@@ -111,7 +111,7 @@ def _model(world: World, queries: Sequence[Query]) -> _Programme:
     for views, splits in variants:
         for view in views:
             for left, right in splits:
-                halves = (restrict(view, left), restrict(view, right))
+                halves = (restrict_view(view, left), restrict_view(view, right))
                 work = world.costs.processing * sum(world.estimate.tuples(h) for h in halves)
                 for n in places:
                     made = model.variable(work, binary=True)
@@ -145,7 +145,7 @@ def _sinks(
         options = [
             (v, model.variable(0.0, binary=True), problem.sink)
             for v in same
-            if combine((v, problem.view)) == v
+            if combine_views((v, problem.view)) == v
         ]
         model.row({chosen: 1.0 for _, chosen, _ in options}, 1.0, 1.0)
         sinks.append(options)
@@ -171,7 +171,7 @@ def _supply(
         source = world.network.at(world.catalog.stream(what.inputs[0].stream).node)
         takes[model.variable(flow * float(distance[source, n]), binary=False)] = 1.0
     for view in serving.get(what.signature, ()):
-        if combine((view, what)) != view:
+        if combine_views((view, what)) != view:
             continue
         for m in range(len(distance)):
             if (view, m) in runs:
@@ -180,7 +180,7 @@ def _supply(
                 model.row({take: 1.0, **dict.fromkeys(runs[view, m], -1.0)}, -np.inf, 0.0)
     for other, options in enumerate(sinks):
         for view, chosen, m in options:
-            if other == query or view.signature != what.signature or combine((view, what)) != view:
+            if other == query or view.signature != what.signature or combine_views((view, what)) != view:
                 continue
             if query is not None and (m, other) > (n, query) and m == n:
                 continue  # two sinks at one node: one way is enough
@@ -227,7 +227,7 @@ def _variants(
         wider = list(views)
         for size in range(2, len(views) + 1):
             for some in combinations(views, size):
-                one = combine(some)
+                one = combine_views(some)
                 if one not in wider:
                     wider.append(one)
         if len(wider) > MOST_VARIANTS:

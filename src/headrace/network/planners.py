@@ -1,7 +1,7 @@
 """All planners under one roof: by name, with what they prepare once per network.
 
 A planner is a function of (query, what is deployed) to a plan. Hierarchies, cost spaces and zones belong to a
-network, not to a query; `Prepared` makes each the first time it is asked for.
+network, not to a query; `PreparedWorld` makes each the first time it is asked for.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from functools import cached_property
 
 from headrace.errors import NetworkError
 from headrace.network.bottom_up import bottom_up
-from headrace.network.cost_space import embed
+from headrace.network.cost_space import embed_network
 from headrace.network.deployment import Deployment
+from headrace.network.distance_metric import Vector
 from headrace.network.exact import exact
 from headrace.network.exhaustive import exhaustive
-from headrace.network.hierarchy import Hierarchy, build, diameters
-from headrace.network.in_network import ZONES, Zones, in_network, zones
-from headrace.network.metric import Vector
+from headrace.network.hierarchy import Hierarchy, build_hierarchy, measure_diameters
+from headrace.network.in_network import ZONES, Zones, in_network, make_zones
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import QueryPlan
 from headrace.network.npc import npc
-from headrace.network.plan import Plan
 from headrace.network.plan_then_deploy import plan_then_deploy
-from headrace.network.query import Query
 from headrace.network.relaxation import relaxation
 from headrace.network.top_down import top_down
 from headrace.network.world import World
 
-Planner = Callable[[Query, Deployment], Plan]
+Planner = Callable[[JoinQuery, Deployment], QueryPlan]
 DEFAULT_MAX_CS = 32
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedWorld:
     """A world with what planners prepare for it."""
 
     world: World
@@ -43,19 +43,19 @@ class Prepared:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        return build(self.world.network, self.world.metric, self.max_cs, self.seed)
+        return build_hierarchy(self.world.network, self.world.metric, self.max_cs, self.seed)
 
     @cached_property
     def spans(self) -> tuple[float, ...]:
-        return diameters(self.hierarchy, self.world.network, self.world.metric)
+        return measure_diameters(self.hierarchy, self.world.network, self.world.metric)
 
     @cached_property
     def points(self) -> Vector:
-        return embed(self.world.metric, self.seed)
+        return embed_network(self.world.metric, self.seed)
 
     @cached_property
     def zones(self) -> Zones:
-        return zones(self.world.metric, self.zone_count, self.seed)
+        return make_zones(self.world.metric, self.zone_count, self.seed)
 
     def planner(self, algorithm: str) -> Planner:
         """A planner by name."""
@@ -65,7 +65,7 @@ class Prepared:
         return lambda query, deployed: found(self, query, deployed)
 
 
-PLANNERS: dict[str, Callable[[Prepared, Query, Deployment], Plan]] = {
+PLANNERS: dict[str, Callable[[PreparedWorld, JoinQuery, Deployment], QueryPlan]] = {
     "exact": lambda p, q, d: exact(p.world, q, d, p.reuse),
     "top-down": lambda p, q, d: top_down(p.world, q, p.hierarchy, d, p.reuse),
     "npc": lambda p, q, d: npc(p.world, q, p.hierarchy, d, p.reuse, p.spans),

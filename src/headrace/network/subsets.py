@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from headrace.errors import NetworkError
-from headrace.network.deployment import Deployment, Origin
-from headrace.network.query import Query, normal
-from headrace.network.view import View, restrict
+from headrace.network.deployment import Deployment, FeedOrigin
+from headrace.network.join_query import JoinQuery, normalize_query
+from headrace.network.join_view import View, restrict_view
 from headrace.network.world import Relaxations, World
 
 MOST_INPUTS = 12
@@ -34,18 +34,18 @@ class Entry:
     mask: int
     node: int
     cost: float
-    origin: Origin
+    origin: FeedOrigin
     loads: tuple[tuple[str, float], ...] = ()
 
 
 class Subsets:
     """One query against one world, by sets of its inputs."""
 
-    def __init__(self, world: World, query: Query, cross_products: bool = False) -> None:
+    def __init__(self, world: World, query: JoinQuery, cross_products: bool = False) -> None:
         self.world = world
         self.query = query
         self.sink = world.network.at(query.sink)
-        self.view = normal(world.catalog, query)
+        self.view = normalize_query(world.catalog, query)
         self.names = tuple(i.name for i in self.view.inputs)
         if len(self.names) > MOST_INPUTS:
             raise NetworkError(
@@ -72,7 +72,7 @@ class Subsets:
         """What the query needs of a set of its streams."""
         if mask not in self._views:
             names = frozenset(n for i, n in enumerate(self.names) if mask >> i & 1)
-            self._views[mask] = restrict(self.view, names)
+            self._views[mask] = restrict_view(self.view, names)
         return self._views[mask]
 
     def flow(self, mask: int) -> float:
@@ -157,7 +157,7 @@ class Subsets:
         found = []
         for i, one in enumerate(self.view.inputs):
             node = self.world.network.at(self.world.catalog.stream(one.stream).node)
-            found.append(Entry(1 << i, node, 0.0, Origin("stream", one.stream)))
+            found.append(Entry(1 << i, node, 0.0, FeedOrigin("stream", one.stream)))
         return found
 
     def derived(self, deployment: Deployment) -> list[Entry]:
@@ -169,8 +169,8 @@ class Subsets:
         limit = self._everything_to_the_sink()
         known: Relaxations = {}
         found = []
-        offers = [(Origin("operator", o.id), o.node, o.view) for o in deployment.operators]
-        offers += [(Origin("sink", d.query), d.node, d.feed.view) for d in deployment.deliveries]
+        offers = [(FeedOrigin("operator", o.id), o.node, o.view) for o in deployment.operators]
+        offers += [(FeedOrigin("sink", d.query), d.node, d.feed.view) for d in deployment.deliveries]
         for origin, node, offered in offers:
             mask = wanted.get(offered.signature)
             if mask is None:

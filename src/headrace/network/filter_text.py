@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 
 from headrace.errors import NetworkError
-from headrace.network.catalog import GUESSED_EQUALITY, GUESSED_PREDICATE, Catalog
-from headrace.network.filters import Atom, Condition
+from headrace.network.stream_catalog import GUESSED_EQUALITY, GUESSED_PREDICATE, Catalog
+from headrace.network.stream_filters import Atom, Condition
 
 _TIME = {
     "second": 1.0, "seconds": 1.0, "s": 1.0, "minute": 60.0, "minutes": 60.0, "min": 60.0,
@@ -24,7 +24,7 @@ _MEMBERSHIP = re.compile(r"^\s*(\w+)\s+IN\s*\((.*)\)\s*$", re.IGNORECASE)
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
 
 
-def values_of(catalog: Catalog, stream: str, column: str, values: Sequence[str]) -> Condition:
+def value_condition(catalog: Catalog, stream: str, column: str, values: Sequence[str]) -> Condition:
     """`column` is one of some values."""
     known = catalog.stream(stream).column.get(column)
     each = GUESSED_EQUALITY if known is None or known.distinct is None else 1 / max(known.distinct, 1.0)
@@ -35,7 +35,7 @@ def values_of(catalog: Catalog, stream: str, column: str, values: Sequence[str])
     return Condition(column, frozenset((column,)), frozenset(atoms))
 
 
-def range_of(
+def range_condition(
     catalog: Catalog, stream: str, expression: str, columns: frozenset[str], op: str, bound: float
 ) -> Condition:
     """A comparison of an expression with a number."""
@@ -51,38 +51,38 @@ def range_of(
     return Condition(expression, columns, frozenset((atom,)))
 
 
-def text_of(catalog: Catalog, stream: str, text: str, columns: frozenset[str]) -> Condition:
+def text_condition(catalog: Catalog, stream: str, text: str, columns: frozenset[str]) -> Condition:
     """A predicate that is only known as text."""
     declared = catalog.filter(stream, text)
     atom = Atom(GUESSED_PREDICATE if declared is None else declared, text)
     return Condition(text, columns, frozenset((atom,)))
 
 
-def parse(catalog: Catalog, stream: str, text: str) -> Condition:
+def parse_filter(catalog: Catalog, stream: str, text: str) -> Condition:
     """A condition of a queries file."""
     member = _MEMBERSHIP.match(text)
     if member:
-        return values_of(catalog, stream, member[1], [_bare(v) for v in member[2].split(",")])
+        return value_condition(catalog, stream, member[1], [_bare(v) for v in member[2].split(",")])
     comparison = _COMPARISON.match(text)
     if comparison:
         left, op, right = comparison.groups()
-        columns = columns_in(catalog, stream, left)
+        columns = find_columns(catalog, stream, left)
         if op == "=" and _NAME.match(left):
-            return values_of(catalog, stream, left, [_bare(right)])
+            return value_condition(catalog, stream, left, [_bare(right)])
         number = _number(right)
         if op != "=" and number is not None:
-            return range_of(catalog, stream, left, columns, op, number)
-    return text_of(catalog, stream, text.strip(), columns_in(catalog, stream, text))
+            return range_condition(catalog, stream, left, columns, op, number)
+    return text_condition(catalog, stream, text.strip(), find_columns(catalog, stream, text))
 
 
-def columns_in(catalog: Catalog, stream: str, text: str) -> frozenset[str]:
+def find_columns(catalog: Catalog, stream: str, text: str) -> frozenset[str]:
     """The stream's columns a piece of text speaks of; the names in it, if no columns are declared."""
     names = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'", "", text)))
     declared = set(catalog.stream(stream).column)
     return frozenset(names & declared if declared else names)
 
 
-def duration(text: str | float | int) -> float:
+def parse_duration(text: str | float | int) -> float:
     """Seconds: a number, or `5 minutes`."""
     if isinstance(text, (int, float)):
         return float(text)

@@ -34,9 +34,9 @@ DERIVED = "#333333"
 Points = dict[str, tuple[float, float]]
 
 
-def svg(world: World, deployment: Deployment, title: str = "") -> str:
+def draw_network(world: World, deployment: Deployment, title: str = "") -> str:
     """The whole picture."""
-    at = layout(world.network)
+    at = lay_out(world.network)
     streams = sorted({f.origin.name for f, _ in deployment.feeds() if f.origin.kind == "stream"})
     colour = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(streams)}
     parts = [
@@ -59,7 +59,7 @@ def svg(world: World, deployment: Deployment, title: str = "") -> str:
     return "\n".join(parts)
 
 
-def layout(network: Network) -> Points:
+def lay_out(network: Network) -> Points:
     """Given positions where every node has one, else a spring layout by latency, seeded."""
     if all(n.position is not None for n in network.nodes):
         raw = {n.name: n.position for n in network.nodes if n.position is not None}

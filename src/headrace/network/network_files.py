@@ -22,17 +22,17 @@ from typing import Any
 import yaml
 
 from headrace.errors import NetworkError
-from headrace.network.catalog import Catalog, Column, Selectivity, Stream
-from headrace.network.conditions import duration, parse
-from headrace.network.filters import conjunction
-from headrace.network.generate import real, transit_stub
-from headrace.network.query import Query, predicate
-from headrace.network.topology import USAGE, CostModel, Link, Network, Node
-from headrace.network.view import Input
+from headrace.network.filter_text import parse_duration, parse_filter
+from headrace.network.join_query import JoinQuery, parse_predicate
+from headrace.network.join_view import ViewInput
+from headrace.network.network_generators import load_topology, transit_stub
+from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics, Selectivity
+from headrace.network.stream_filters import conjoin_conditions
+from headrace.network.topology import USAGE, CostModel, Link, Network, NetworkNode
 from headrace.network.world import World
 
 
-def read(path: str | Path) -> dict[str, Any]:
+def read_mapping(path: str | Path) -> dict[str, Any]:
     """A YAML or JSON file that holds a mapping."""
     file = Path(path)
     try:
@@ -54,23 +54,23 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def load_world(path: str | Path, costs: CostModel = USAGE) -> World:
     """The network and catalog of a file."""
-    data = read(path)
+    data = read_mapping(path)
     try:
-        return World(network_of(data), catalog_of(data), costs)
+        return World(parse_network(data), parse_catalog(data), costs)
     except NetworkError as problem:
         raise NetworkError(f"{path}: {problem}") from None
 
 
-def load_queries(path: str | Path, catalog: Catalog) -> list[Query]:
+def load_queries(path: str | Path, catalog: Catalog) -> list[JoinQuery]:
     """The queries of a file."""
-    data = read(path)
+    data = read_mapping(path)
     try:
-        return queries_of(data, catalog)
+        return parse_queries(data, catalog)
     except NetworkError as problem:
         raise NetworkError(f"{path}: {problem}") from None
 
 
-def network_of(data: Mapping[str, Any]) -> Network:
+def parse_network(data: Mapping[str, Any]) -> Network:
     """A network from its data, listed or generated."""
     if "generate" in data:
         recipe = data["generate"]
@@ -81,7 +81,7 @@ def network_of(data: Mapping[str, Any]) -> Network:
         return (
             transit_stub(**(recipe["transit_stub"] or {}))
             if "transit_stub" in recipe
-            else real(recipe["topohub"])
+            else load_topology(recipe["topohub"])
         )
     for part in ("nodes", "links"):
         if not isinstance(data.get(part), list):
@@ -91,14 +91,14 @@ def network_of(data: Mapping[str, Any]) -> Network:
     return Network(nodes, links, str(data.get("name", "network")))
 
 
-def _node(data: Any) -> Node:
+def _node(data: Any) -> NetworkNode:
     if not isinstance(data, dict):
-        return Node(str(data))
+        return NetworkNode(str(data))
     known = {"name", "capacity", "hosts", "position"}
     _only(data, known, "node")
     at = data.get("position")
     position = None if at is None else (float(at[0]), float(at[1]))
-    return Node(
+    return NetworkNode(
         str(data["name"]), float(data.get("capacity", "inf")), bool(data.get("hosts", True)), position
     )
 
@@ -117,7 +117,7 @@ def _link(data: Any) -> Link:
     )
 
 
-def catalog_of(data: Mapping[str, Any]) -> Catalog:
+def parse_catalog(data: Mapping[str, Any]) -> Catalog:
     streams = []
     for name, one in (data.get("streams") or {}).items():
         _only(one, {"node", "rate", "size", "columns"}, f"stream {name}")
@@ -125,7 +125,7 @@ def catalog_of(data: Mapping[str, Any]) -> Catalog:
             raise NetworkError(f"stream {name!r}: expected `node` and `rate` (tuples per second)")
         columns = tuple(_column(str(c), d) for c, d in (one.get("columns") or {}).items())
         size = float(one.get("size", sum(c.width for c in columns) or 100.0))
-        streams.append(Stream(str(name), str(one["node"]), float(one["rate"]), size, columns))
+        streams.append(BaseStream(str(name), str(one["node"]), float(one["rate"]), size, columns))
     edges = []
     for text, value in (data.get("selectivities") or {}).items():
         left, equals, right = str(text).partition("=")
@@ -140,23 +140,23 @@ def catalog_of(data: Mapping[str, Any]) -> Catalog:
     return Catalog(tuple(streams), tuple(edges), tuple(filters))
 
 
-def _column(name: str, data: Any) -> Column:
+def _column(name: str, data: Any) -> ColumnStatistics:
     if isinstance(data, (int, float)):
-        return Column(name, float(data))
+        return ColumnStatistics(name, float(data))
     data = data or {}
     _only(data, {"width", "distinct", "low", "high"}, f"column {name}")
     numbers = {k: float(v) for k, v in data.items()}
-    return Column(name, **numbers)
+    return ColumnStatistics(name, **numbers)
 
 
-def queries_of(data: Mapping[str, Any], catalog: Catalog) -> list[Query]:
+def parse_queries(data: Mapping[str, Any], catalog: Catalog) -> list[JoinQuery]:
     listed = data.get("queries")
     if not isinstance(listed, list):
         raise NetworkError("expected a list under `queries`")
     return [_query(one, catalog) for one in listed]
 
 
-def _query(data: dict[str, Any], catalog: Catalog) -> Query:
+def _query(data: dict[str, Any], catalog: Catalog) -> JoinQuery:
     _only(data, {"name", "sink", "slide", "from", "join"}, f"query {data.get('name')}")
     for part in ("name", "sink", "from"):
         if part not in data:
@@ -168,10 +168,10 @@ def _query(data: dict[str, Any], catalog: Catalog) -> Query:
         _only(one, {"window", "columns", "where"}, f"query {data['name']}, input {name}")
         stream = str(name).partition("#")[0]
         catalog.stream(stream)
-        where = conjunction(parse(catalog, stream, str(text)) for text in one.get("where", ()))
+        where = conjoin_conditions(parse_filter(catalog, stream, str(text)) for text in one.get("where", ()))
         columns = frozenset(map(str, one["columns"])) if "columns" in one else None
-        window = None if one.get("window") is None else duration(one["window"])
-        inputs.append(Input(str(name), where, window, columns))
+        window = None if one.get("window") is None else parse_duration(one["window"])
+        inputs.append(ViewInput(str(name), where, window, columns))
     predicates = []
     for text in data.get("join", ()):
         left, equals, right = str(text).partition("=")
@@ -179,9 +179,9 @@ def _query(data: dict[str, Any], catalog: Catalog) -> Query:
             raise NetworkError(
                 f"query {data['name']!r}: expected `input.column = input.column` in `join`, got {text!r}"
             )
-        predicates.append(predicate(left.strip(), right.strip()))
-    slide = None if data.get("slide") is None else duration(data["slide"])
-    return Query(str(data["name"]), str(data["sink"]), tuple(inputs), tuple(predicates), slide)
+        predicates.append(parse_predicate(left.strip(), right.strip()))
+    slide = None if data.get("slide") is None else parse_duration(data["slide"])
+    return JoinQuery(str(data["name"]), str(data["sink"]), tuple(inputs), tuple(predicates), slide)
 
 
 def _only(data: Any, known: set[str], what: str) -> None:

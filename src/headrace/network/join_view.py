@@ -2,11 +2,11 @@
 
 A view names, per input, its stream, window, filter and columns, and the join predicates that hold between its
 inputs. Two views with the same *signature* (inputs, windows, predicates, slide) differ only in filters and
-columns, so a deployed one can be relaxed to serve the other: `combine` is their least common relaxation. It
+columns, so a deployed one can be relaxed to serve the other: `combine_views` is their least common relaxation. It
 also carries the columns with which a consumer's stricter filter is applied after the join (telescoping), and
 it is associative, so the order in which consumers come does not matter.
 
-`restrict` gives the view of some of the inputs which the rest of the view still needs: the same filters, and
+`restrict_view` gives the view of some of the inputs which the rest of the view still needs: the same filters, and
 in addition the columns of the predicates that cross the cut. Restricting twice is restricting once to the
 smaller set, hence what a join needs from below does not depend on the join order: the rate of a set of
 streams is a function of the set, and the planners may work on sets.
@@ -19,17 +19,17 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from typing import NamedTuple
 
-from headrace.network.filters import NONE, Filter
+from headrace.network.stream_filters import NONE, StreamFilter
 
 
 @dataclass(frozen=True)
-class Input:
+class ViewInput:
     """One stream of a view. `name` is the stream's name, with `#2`, `#3` … for further uses of it in one
     query.
     """
 
     name: str
-    filter: Filter = NONE
+    filter: StreamFilter = NONE
     window: float | None = None
     columns: frozenset[str] | None = None
 
@@ -38,7 +38,7 @@ class Input:
         return self.name.partition("#")[0]
 
 
-class Predicate(NamedTuple):
+class JoinPredicate(NamedTuple):
     """A join predicate between columns of two inputs, `left op right`, left < right."""
 
     left: tuple[str, str]
@@ -49,7 +49,7 @@ class Predicate(NamedTuple):
         return f"{'.'.join(self.left)} {self.op} {'.'.join(self.right)}"
 
 
-Signature = tuple[tuple[tuple[str, float | None], ...], tuple[Predicate, ...], float | None]
+Signature = tuple[tuple[tuple[str, float | None], ...], tuple[JoinPredicate, ...], float | None]
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class View:
     periodically.
     """
 
-    inputs: tuple[Input, ...]
-    predicates: tuple[Predicate, ...] = ()
+    inputs: tuple[ViewInput, ...]
+    predicates: tuple[JoinPredicate, ...] = ()
     slide: float | None = None
 
     names: frozenset[str] = field(init=False, repr=False, compare=False)
@@ -81,7 +81,7 @@ class View:
         return " ⋈ ".join(i.name for i in self.inputs)
 
 
-def restrict(view: View, names: frozenset[str]) -> View:
+def restrict_view(view: View, names: frozenset[str]) -> View:
     """What the rest of the view needs of some of its inputs."""
     if names == view.names:
         return view
@@ -91,15 +91,15 @@ def restrict(view: View, names: frozenset[str]) -> View:
         if one.name in names:
             extra = crossing.get(one.name)
             if one.columns is not None and extra is not None and not extra <= one.columns:
-                one = Input(one.name, one.filter, one.window, one.columns | extra)
+                one = ViewInput(one.name, one.filter, one.window, one.columns | extra)
             inputs.append(one)
     return View(tuple(inputs), inside, view.slide)
 
 
 @lru_cache(maxsize=65536)
 def _cut(
-    predicates: tuple[Predicate, ...], names: frozenset[str]
-) -> tuple[tuple[Predicate, ...], dict[str, frozenset[str]]]:
+    predicates: tuple[JoinPredicate, ...], names: frozenset[str]
+) -> tuple[tuple[JoinPredicate, ...], dict[str, frozenset[str]]]:
     """Predicates within a set of inputs, and per input the columns in predicates that lead out of it."""
     inside = []
     crossing: dict[str, frozenset[str]] = {}
@@ -113,7 +113,7 @@ def _cut(
     return tuple(inside), crossing
 
 
-def combine(views: Iterable[View]) -> View:
+def combine_views(views: Iterable[View]) -> View:
     """The least view that serves all the views given, which have one signature."""
     return reduce(_pair, views)
 
@@ -127,7 +127,7 @@ def _pair(one: View, other: View) -> View:
     return View(inputs, one.predicates, one.slide)
 
 
-def _pair_input(a: Input, b: Input) -> Input:
+def _pair_input(a: ViewInput, b: ViewInput) -> ViewInput:
     looser = a.filter.hull(b.filter)
     columns = None
     if a.columns is not None and b.columns is not None:
@@ -138,4 +138,4 @@ def _pair_input(a: Input, b: Input) -> Input:
             columns |= b.filter.residual(looser)
     if looser is a.filter and columns == a.columns:
         return a
-    return Input(a.name, looser, a.window, columns)
+    return ViewInput(a.name, looser, a.window, columns)

@@ -15,15 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.errors import NetworkError
-from headrace.network.deployment import Deployment, Feed, Operator, Origin, withdraw
-from headrace.network.plan import deploy
+from headrace.network.deployment import Deployment, FeedOrigin, JoinOperator, ViewFeed, withdraw_query
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import deploy_plan
 from headrace.network.planners import Planner
-from headrace.network.query import Query
 from headrace.network.world import World
 
 
 @dataclass(frozen=True)
-class Move:
+class DeploymentMove:
     """One step from the old deployment to the new. `cost` is state bytes × distance."""
 
     kind: str  # start, stop, move, rebuild, relax, tighten
@@ -40,11 +40,11 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Change:
+class DeploymentChange:
     """`kept` is what the old deployment would cost in the new world (infinite if it cannot work)."""
 
     deployment: Deployment
-    moves: tuple[Move, ...]
+    moves: tuple[DeploymentMove, ...]
     before: float
     kept: float
     after: float
@@ -56,44 +56,44 @@ class Change:
         return sum(m.cost for m in self.moves)
 
 
-def adapt(
+def adapt_deployment(
     before: World,
     after: World,
     planner: Planner,
-    queries: Sequence[Query],
+    queries: Sequence[JoinQuery],
     deployed: Deployment,
     horizon: float | None = None,
-) -> Change:
+) -> DeploymentChange:
     """From one world to the next. `planner` plans in the new world; `horizon` is in seconds."""
     by_name = {q.name: q for q in queries}
     missing = [n for n in deployed.queries if n not in by_name]
     if missing:
         raise NetworkError(f"query {missing[0]!r} is deployed but was not given; pass every deployed query")
-    hit = affected(after, deployed)
+    hit = find_affected(after, deployed)
     current = deployed
     for name in deployed.queries:
         if name in hit:
-            current = withdraw(current, name)
+            current = withdraw_query(current, name)
     replanned: list[str] = []
     lost: list[tuple[str, str]] = []
     for query in queries:
         if query.name in hit:
             try:
-                current = deploy(current, planner(query, current))
+                current = deploy_plan(current, planner(query, current))
                 replanned.append(query.name)
             except NetworkError as reason:
                 lost.append((query.name, str(reason)))
     if horizon is not None:
         for query in queries:
             if query.name in current.queries and query.name not in hit:
-                other = _reconsidered(after, planner, query, current, horizon)
+                other = _reconsider(after, planner, query, current, horizon)
                 if other is not None:
                     current = other
                     replanned.append(query.name)
     kept = math.inf if hit else after.cost(deployed)
-    return Change(
+    return DeploymentChange(
         current,
-        moves(after, deployed, current),
+        list_moves(after, deployed, current),
         before.cost(deployed),
         kept,
         after.cost(current),
@@ -102,14 +102,16 @@ def adapt(
     )
 
 
-def leave(world: World, deployed: Deployment, query: str) -> Change:
+def remove_query(world: World, deployed: Deployment, query: str) -> DeploymentChange:
     """A query leaves: derived streams others still use stay, narrowed to what they need."""
-    current = withdraw(deployed, query)
+    current = withdraw_query(deployed, query)
     cost = world.cost(deployed)
-    return Change(current, moves(world, deployed, current), cost, cost, world.cost(current), ())
+    return DeploymentChange(
+        current, list_moves(world, deployed, current), cost, cost, world.cost(current), ()
+    )
 
 
-def affected(world: World, deployed: Deployment) -> frozenset[str]:
+def find_affected(world: World, deployed: Deployment) -> frozenset[str]:
     """Queries that, directly or through what they reuse, rest on something that no longer works."""
     loads: dict[str, float] = {}
     streams = {s.name for s in world.catalog.streams}
@@ -117,9 +119,9 @@ def affected(world: World, deployed: Deployment) -> frozenset[str]:
         if o.node in world.network.index and all(i.stream in streams for i in o.view.inputs):
             loads[o.node] = loads.get(o.node, 0.0) + world.load(o)
     capacity = {n.name: n.capacity for n in world.network.nodes}
-    broken: dict[Origin, bool] = {}
+    broken: dict[FeedOrigin, bool] = {}
 
-    def feed_breaks(feed: Feed, to: str) -> bool:
+    def feed_breaks(feed: ViewFeed, to: str) -> bool:
         if feed.origin.kind == "stream":
             stream = next((s for s in world.catalog.streams if s.name == feed.origin.name), None)
             if stream is None or stream.node != feed.node:
@@ -128,36 +130,36 @@ def affected(world: World, deployed: Deployment) -> frozenset[str]:
             return True
         return not math.isfinite(world.distance(feed.node, to))
 
-    def breaks(origin: Origin) -> bool:
+    def breaks(origin: FeedOrigin) -> bool:
         if origin not in broken:
             producer = (deployed.operator if origin.kind == "operator" else deployed.delivery)[origin.name]
-            feeds = producer.feeds if isinstance(producer, Operator) else (producer.feed,)
+            feeds = producer.feeds if isinstance(producer, JoinOperator) else (producer.feed,)
             places = [producer.node, *(f.node for f in feeds)]
             gone = any(p not in world.network.index for p in places)
-            over = isinstance(producer, Operator) and loads.get(producer.node, 0.0) > capacity.get(
+            over = isinstance(producer, JoinOperator) and loads.get(producer.node, 0.0) > capacity.get(
                 producer.node, math.inf
             ) * (1 + 1e-9)
             broken[origin] = gone or over or any(feed_breaks(f, producer.node) for f in feeds)
         return broken[origin]
 
-    return frozenset(d.query for d in deployed.deliveries if d.wanted and breaks(Origin("sink", d.query)))
+    return frozenset(d.query for d in deployed.deliveries if d.wanted and breaks(FeedOrigin("sink", d.query)))
 
 
-def _reconsidered(
-    world: World, planner: Planner, query: Query, current: Deployment, horizon: float
+def _reconsider(
+    world: World, planner: Planner, query: JoinQuery, current: Deployment, horizon: float
 ) -> Deployment | None:
-    without = withdraw(current, query.name)
-    other = deploy(without, planner(query, without))
+    without = withdraw_query(current, query.name)
+    other = deploy_plan(without, planner(query, without))
     saved = world.cost(current) - world.cost(other)
-    price = sum(m.cost for m in moves(world, current, other))
+    price = sum(m.cost for m in list_moves(world, current, other))
     return other if saved > 1e-9 * world.cost(current) and saved * horizon > price else None
 
 
-def moves(world: World, old: Deployment, new: Deployment) -> tuple[Move, ...]:
+def list_moves(world: World, old: Deployment, new: Deployment) -> tuple[DeploymentMove, ...]:
     """What has to happen to get from one deployment to another; operators of one view are interchangeable."""
-    found: list[Move] = []
-    gone: dict[object, list[Operator]] = {}
-    come: dict[object, list[Operator]] = {}
+    found: list[DeploymentMove] = []
+    gone: dict[object, list[JoinOperator]] = {}
+    come: dict[object, list[JoinOperator]] = {}
     for o in old.operators:
         gone.setdefault(o.view.signature, []).append(o)
     for o in new.operators:
@@ -168,7 +170,7 @@ def moves(world: World, old: Deployment, new: Deployment) -> tuple[Move, ...]:
         gone[o.view.signature].remove(same)
         if same.view != o.view:
             wider = world.flow(o.view) >= world.flow(same.view)
-            found.append(Move("relax" if wider else "tighten", str(o.view), None, o.node))
+            found.append(DeploymentMove("relax" if wider else "tighten", str(o.view), None, o.node))
     for signature, starting in come.items():
         for o in starting:
             left = gone.get(signature, [])
@@ -178,11 +180,11 @@ def moves(world: World, old: Deployment, new: Deployment) -> tuple[Move, ...]:
                 left.remove(was)
                 state = sum(world.estimate.state(f.view) for f in was.feeds)
                 price = state * world.distance(was.node, o.node)
-                found.append(Move("move", str(o.view), was.node, o.node, state, price))
+                found.append(DeploymentMove("move", str(o.view), was.node, o.node, state, price))
             elif left:
                 was = left.pop()
-                found.append(Move("rebuild", str(o.view), was.node, o.node))
+                found.append(DeploymentMove("rebuild", str(o.view), was.node, o.node))
             else:
-                found.append(Move("start", str(o.view), None, o.node))
-    found += [Move("stop", str(o.view), o.node, None) for left in gone.values() for o in left]
+                found.append(DeploymentMove("start", str(o.view), None, o.node))
+    found += [DeploymentMove("stop", str(o.view), o.node, None) for left in gone.values() for o in left]
     return tuple(found)

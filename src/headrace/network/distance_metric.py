@@ -21,12 +21,12 @@ from scipy.sparse.csgraph import dijkstra
 from headrace.network.topology import CostModel, Network
 
 Vector = NDArray[np.float64]
-Origin = Callable[[int], int]
+OriginOf = Callable[[int], int]
 DENSE = 256  # measured: up to here the minimum over a matrix beats a Dijkstra per subset
 _KEPT_ROWS = 1024
 
 
-class Metric:
+class DistanceMetric:
     """Shortest-path costs of one network under one cost model. Immutable but for its caches."""
 
     def __init__(self, network: Network, costs: CostModel, dense: bool | None = None) -> None:
@@ -74,7 +74,7 @@ class Metric:
             nodes.append(int(before[nodes[-1]]))
         return nodes[::-1]
 
-    def spread(self, made: Vector, rate: float) -> tuple[Vector, Origin]:
+    def spread(self, made: Vector, rate: float) -> tuple[Vector, OriginOf]:
         """The cost everywhere of a stream made at cost `made[u]` at u and moved at `rate`; and where it came
         from.
         """
@@ -84,7 +84,7 @@ class Metric:
             return through[origin, np.arange(self.size)], lambda v: int(origin[v])
         return self._spread_sparse(made, rate)
 
-    def _spread_sparse(self, made: Vector, rate: float) -> tuple[Vector, Origin]:
+    def _spread_sparse(self, made: Vector, rate: float) -> tuple[Vector, OriginOf]:
         graph, n = self._graph, self.size
         starts = np.flatnonzero(np.isfinite(made))
         augmented = csr_array(

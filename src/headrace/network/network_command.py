@@ -8,16 +8,22 @@ from pathlib import Path
 import click
 
 from headrace.errors import NetworkError
-from headrace.network import explain as explaining
-from headrace.network.codec import deployment_from_data
-from headrace.network.compare import COMPARED, HIERARCHICAL, Run, compare, table
+from headrace.network import explain_deployment as explaining
+from headrace.network.compare_algorithms import (
+    COMPARED,
+    HIERARCHICAL,
+    AlgorithmRun,
+    compare_algorithms,
+    render_table,
+)
+from headrace.network.comparison_figures import draw_bars, draw_cumulative
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.figures import bars, cumulative
-from headrace.network.formats import load_queries, load_world, read
-from headrace.network.generate import named
-from headrace.network.picture import svg
-from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, Prepared
-from headrace.network.query import Query
+from headrace.network.deployment_json import deployment_from_data
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_files import load_queries, load_world, read_mapping
+from headrace.network.network_generators import find_network
+from headrace.network.network_picture import draw_network
+from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, PreparedWorld
 from headrace.network.topology import COST_MODELS
 from headrace.network.workload import enterprise, synthetic
 from headrace.network.world import World
@@ -28,11 +34,11 @@ def network() -> None:
     """Decide which joins run where, across sites."""
 
 
-def _queries(path: str, world: World, network_path: str) -> list[Query]:
+def _queries(path: str, world: World, network_path: str) -> list[JoinQuery]:
     if Path(path).suffix == ".sql":
         from headrace.network.from_sql import queries_from_sql
 
-        sinks = read(network_path).get("sinks") or {}
+        sinks = read_mapping(network_path).get("sinks") or {}
         try:
             return queries_from_sql(Path(path).read_text(encoding="utf-8"), world.catalog, sinks)
         except OSError as problem:
@@ -71,18 +77,18 @@ def plan(
     try:
         world = load_world(network_file, COST_MODELS[costs])
         queries = _queries(queries_file, world, network_file)
-        prepared = Prepared(world, max_cs, reuse=not no_reuse)
+        prepared = PreparedWorld(world, max_cs, reuse=not no_reuse)
         start = _deployed(deployed)
         report = explaining.plan_set(
             world, prepared.planner(algorithm), prepared.planner("exact"), queries, start
         )
         if rounds:
-            report = explaining.improved(report, prepared.planner(algorithm), queries, rounds)
+            report = explaining.improve_report(report, prepared.planner(algorithm), queries, rounds)
         written = {
-            "text": lambda: explaining.text(report, explain),
-            "json": lambda: json.dumps(explaining.data(report), indent=2, ensure_ascii=False),
-            "dot": lambda: explaining.dot(report),
-            "svg": lambda: svg(world, report.deployment),
+            "text": lambda: explaining.render_text(report, explain),
+            "json": lambda: json.dumps(explaining.render_data(report), indent=2, ensure_ascii=False),
+            "dot": lambda: explaining.render_dot(report),
+            "svg": lambda: draw_network(world, report.deployment),
         }[form]()
     except NetworkError as problem:
         raise click.ClickException(str(problem)) from None
@@ -95,7 +101,7 @@ def plan(
 def _deployed(path: str | None) -> Deployment:
     if path is None:
         return EMPTY
-    found = read(path)
+    found = read_mapping(path)
     data = found.get("deployment", found)
     try:
         return deployment_from_data(data)
@@ -136,15 +142,15 @@ def compare_command(
         world, queries = _workload(network_name, workload, count, seed)
         found = []
         for max_cs in sizes or (DEFAULT_MAX_CS,):
-            runs = compare(world, queries, algorithms or COMPARED, max_cs, seed, not no_reuse)
+            runs = compare_algorithms(world, queries, algorithms or COMPARED, max_cs, seed, not no_reuse)
             found.append((max_cs, runs))
         if out is not None:
             for max_cs, runs in found:
                 folder, title = Path(out), f"{workload} on {world.network.name}, max_cs {max_cs}"
-                cumulative(folder / f"cost-{max_cs}.svg", title, runs)
-                cumulative(folder / f"plans-{max_cs}.svg", title, runs, "plans", log=True)
+                draw_cumulative(folder / f"cost-{max_cs}.svg", title, runs)
+                draw_cumulative(folder / f"plans-{max_cs}.svg", title, runs, "plans", log=True)
                 parts = {"joins": [r.joins for r in runs], "filters": [r.selections for r in runs]}
-                bars(
+                draw_bars(
                     folder / f"operators-{max_cs}.svg", title, "operators", [r.algorithm for r in runs], parts
                 )
             if len(found) > 1:
@@ -160,27 +166,31 @@ def compare_command(
         return
     for max_cs, runs in found:
         click.echo(
-            f"{world.network.name}, {len(queries)} {workload} queries, max_cs {max_cs}\n\n{table(runs)}\n"
+            f"{world.network.name}, {len(queries)} {workload} queries, max_cs {max_cs}\n\n{render_table(runs)}\n"
         )
 
 
-def _by_size(folder: Path, title: str, runs: list[Run]) -> None:
+def _by_size(folder: Path, title: str, runs: list[AlgorithmRun]) -> None:
     """Figs. 6 to 9: one algorithm, a line per max_cs."""
     for algorithm in HIERARCHICAL:
         same = [r for r in runs if r.algorithm == algorithm]
         if same:
-            cumulative(folder / f"{algorithm}-cost.svg", f"{algorithm}, {title}", same)
-            cumulative(folder / f"{algorithm}-plans.svg", f"{algorithm}, {title}", same, "plans", log=True)
+            draw_cumulative(folder / f"{algorithm}-cost.svg", f"{algorithm}, {title}", same)
+            draw_cumulative(
+                folder / f"{algorithm}-plans.svg", f"{algorithm}, {title}", same, "plans", log=True
+            )
 
 
-def _workload(network_name: str, workload: str, count: int | None, seed: int) -> tuple[World, list[Query]]:
+def _workload(
+    network_name: str, workload: str, count: int | None, seed: int
+) -> tuple[World, list[JoinQuery]]:
     if Path(network_name).suffix in (".yaml", ".yml", ".json"):
         world = load_world(network_name)
         if workload not in ("synthetic", "enterprise"):
             return world, _queries(workload, world, network_name)
         chosen = world.network
     else:
-        chosen = named(network_name, seed)
+        chosen = find_network(network_name, seed)
     if workload == "synthetic":
         return synthetic(chosen, seed, count or 100)
     if workload == "enterprise":

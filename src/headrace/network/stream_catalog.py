@@ -2,7 +2,7 @@
 are.
 
 Rates are tuples per second, sizes bytes. The selectivity of a join edge is declared, measured from results
-(`measured`), or follows from the distinct counts of its two columns: 1 / max(distinct), each value of the
+(`with_observations`), or follows from the distinct counts of its two columns: 1 / max(distinct), each value of the
 smaller side being found on the other. An edge nothing is known about is an error, not a guess: the whole plan
 hangs on it. Filters may be guessed (the classic 1/10 for an equality, 1/3 for anything else) where neither a
 declaration nor the column's statistics say.
@@ -21,7 +21,7 @@ GUESSED_PREDICATE = 1 / 3
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnStatistics:
     """A column with its width in bytes and, where known, its number of distinct values and its range."""
 
     name: str
@@ -32,7 +32,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Stream:
+class BaseStream:
     """A base stream: arises at `node`, `rate` tuples per second of `size` bytes. No columns: only whole
     tuples travel.
     """
@@ -41,10 +41,10 @@ class Stream:
     node: str
     rate: float
     size: float = 100.0
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ColumnStatistics, ...] = ()
 
     @cached_property
-    def column(self) -> dict[str, Column]:
+    def column(self) -> dict[str, ColumnStatistics]:
         return {c.name: c for c in self.columns}
 
     def width(self, columns: frozenset[str] | None) -> float:
@@ -67,7 +67,7 @@ class Selectivity:
 class Catalog:
     """Streams, selectivities of join edges, and selectivities of filters by stream and text."""
 
-    streams: tuple[Stream, ...]
+    streams: tuple[BaseStream, ...]
     selectivities: tuple[Selectivity, ...] = ()
     filters: tuple[tuple[str, str, float], ...] = ()
 
@@ -89,7 +89,7 @@ class Catalog:
                 self.stream(side.partition(".")[0])
 
     @cached_property
-    def _by_name(self) -> dict[str, Stream]:
+    def _by_name(self) -> dict[str, BaseStream]:
         return {s.name: s for s in self.streams}
 
     @cached_property
@@ -100,7 +100,7 @@ class Catalog:
     def _filters(self) -> Mapping[tuple[str, str], float]:
         return {(stream, text): value for stream, text, value in self.filters}
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> BaseStream:
         try:
             return self._by_name[name]
         except KeyError:
@@ -129,7 +129,7 @@ class Catalog:
         kept = tuple(s for s in self.selectivities if frozenset((s.left, s.right)) != ends)
         return replace(self, selectivities=(*kept, Selectivity(left, right, value)))
 
-    def measured(self, observations: Iterable[Observation]) -> Catalog:
+    def with_observations(self, observations: Iterable[JoinObservation]) -> Catalog:
         """The catalog with selectivities taken from what joins really gave."""
         catalog = self
         for seen in observations:
@@ -138,7 +138,7 @@ class Catalog:
 
 
 @dataclass(frozen=True)
-class Observation:
+class JoinObservation:
     """Counts of one join over a stretch of results: rows in the two windows summed over evaluations, rows
     out.
     """
