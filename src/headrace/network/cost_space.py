@@ -21,10 +21,10 @@ def embed_network(
     """A point for every node."""
     n = metric.size
     rng = np.random.default_rng(seed)
-    reach = metric.row(0)
-    scale = float(reach[np.isfinite(reach)].mean()) or 1.0
-    points = rng.normal(0.0, scale / 2, (n, dimensions))
     partners = _partners(metric, rng)
+    reach = partners[1][np.isfinite(partners[1])]
+    scale = float(reach.mean()) or 1.0
+    points = rng.normal(0.0, scale / 2, (n, dimensions))
     for step in range(rounds):
         pace = 0.25 * (1.0 - step / rounds) + 0.005
         other = partners[0][:, step % partners[0].shape[1]]

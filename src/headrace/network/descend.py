@@ -18,6 +18,7 @@ import numpy as np
 
 from headrace.network import plan_search
 from headrace.network.deployment import Deployment, FeedOrigin
+from headrace.network.distance_metric import travel_cost
 from headrace.network.exact import ENTRY, build_tree, find_overload, mask_of
 from headrace.network.hierarchy import Cluster, Hierarchy
 from headrace.network.join_query import JoinQuery
@@ -104,17 +105,15 @@ class Descent:
         cost.
         """
         network = self.problem.world.network
-        flow = self.problem.flow(goal)
-        towards = self.problem.world.metric.row(
-            network.index[self.hierarchy.seen_from(level, cluster, self.names[to])]
-        )
+        seen = network.index[self.hierarchy.seen_from(level, cluster, self.names[to])]
+        towards = travel_cost(self.problem.flow(goal), self.problem.world.metric.row(seen))
         options: list[tuple[float, int, Found | None]] = []
         for entry in table.entries.get(goal, ()):
             at = network.index[self.hierarchy.seen_from(level, cluster, self.names[entry.node])]
-            options.append((entry.cost + flow * float(towards[at]), 0, FoundEntry(entry)))
+            options.append((entry.cost + float(towards[at]), 0, FoundEntry(entry)))
         place = 0
         if goal in table.made:
-            total = table.made[goal] + flow * towards[table.field.nodes]
+            total = table.made[goal] + towards[table.field.nodes]
             place = int(np.argmin(total))
             if np.isfinite(total[place]):
                 options.append((float(total[place]), 1, None))
@@ -153,10 +152,10 @@ def cost_of(problem: Subsets, found: Found, to: int) -> float:
     """What a plan really costs up to a node."""
     metric, flow = problem.world.metric, problem.flow(mask_of(found))
     if isinstance(found, FoundEntry):
-        return found.entry.cost + flow * metric.between(found.entry.node, to)
+        return found.entry.cost + metric.travel(flow, found.entry.node, to)
     work = problem.world.costs.processing * problem.load(mask_of(found.left), mask_of(found.right))
     inner = cost_of(problem, found.left, found.node) + cost_of(problem, found.right, found.node)
-    return inner + work + flow * metric.between(found.node, to)
+    return inner + work + metric.travel(flow, found.node, to)
 
 
 def plan_by_hierarchy(

@@ -26,6 +26,13 @@ DENSE = 256  # measured: up to here the minimum over a matrix beats a Dijkstra p
 _KEPT_ROWS = 1024
 
 
+def travel_cost(flow: float, distances: Vector) -> Vector:
+    """What a flow costs over some distances: nothing carried costs nothing, but no path stays no path."""
+    if flow > 0:
+        return flow * distances
+    return np.where(np.isfinite(distances), 0.0, np.inf)
+
+
 class DistanceMetric:
     """Shortest-path costs of one network under one cost model. Immutable but for its caches."""
 
@@ -66,6 +73,15 @@ class DistanceMetric:
     def between(self, a: int, b: int) -> float:
         return float(self.row(a)[b])
 
+    def travel(self, flow: float, a: int, b: int) -> float:
+        """What a flow costs from one node to another; infinite where there is no path, whatever the flow."""
+        distance = self.between(a, b)
+        return flow * distance if distance < np.inf else distance
+
+    def reachable(self, node: int) -> NDArray[np.int64]:
+        """The nodes a path of live links leads to, the node itself included."""
+        return np.flatnonzero(np.isfinite(self.row(node)))
+
     def path(self, a: int, b: int) -> list[int]:
         """The nodes of a cheapest path, both ends included."""
         _, before = dijkstra(self._graph, directed=True, indices=a, return_predecessors=True)
@@ -79,7 +95,7 @@ class DistanceMetric:
         from.
         """
         if self.dense:
-            through = made[:, None] + rate * self.matrix
+            through = made[:, None] + travel_cost(rate, self.matrix)
             origin = np.argmin(through, axis=0)
             return through[origin, np.arange(self.size)], lambda v: int(origin[v])
         return self._spread_sparse(made, rate)

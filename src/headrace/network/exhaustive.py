@@ -47,7 +47,7 @@ def exhaustive(
     for cost, tree in _trees(problem, entries, problem.full):
         count += 1
         total = cost + _travel(world, problem, tree, query.sink)
-        if best is not None and total >= best[0]:
+        if total >= (math.inf if best is None else best[0]):
             continue
         if not limited or _fits(world, query, deployed, tree):
             best = (total, tree)
@@ -78,7 +78,7 @@ def _trees(problem: Subsets, entries: list[Entry], mask: int) -> Iterator[tuple[
 
 def _travel(world: World, problem: Subsets, tree: PlanTree, to: str) -> float:
     distance = world.distance(tree.node, to)
-    return 0.0 if distance == 0 else problem.flow(problem.mask_of(tree.view)) * distance
+    return problem.flow(problem.mask_of(tree.view)) * distance if distance < math.inf else math.inf
 
 
 def _fits(world: World, query: JoinQuery, deployed: Deployment, tree: PlanTree) -> bool:

@@ -11,6 +11,7 @@ A hierarchy is data, by node names, so that it survives changes of the network. 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -112,20 +113,29 @@ def measure_diameters(hierarchy: Hierarchy, network: Network, metric: DistanceMe
     return tuple(found)
 
 
-def build_hierarchy(network: Network, metric: DistanceMetric, max_cs: int, seed: int = 0) -> Hierarchy:
-    """Cluster by K-means, promote the coordinators, repeat until one cluster is left."""
+def build_hierarchy(
+    network: Network,
+    metric: DistanceMetric,
+    max_cs: int,
+    seed: int = 0,
+    members: Iterable[str] | None = None,
+) -> Hierarchy:
+    """Cluster by K-means, promote the coordinators, repeat until one cluster is left.
+
+    `members` are the nodes to take in, all by default; a network in several parts has a hierarchy for each.
+    """
     if max_cs < 2:
         raise NetworkError(f"max_cs is {max_cs}; a cluster needs room for at least 2 nodes")
     levels: list[tuple[Cluster, ...]] = []
-    members = list(network.names)
-    if not members:
+    nodes = list(network.names if members is None else members)
+    if not nodes:
         raise NetworkError(f"network {network.name!r} has no nodes; there is nothing to cluster")
     while True:
-        level = partition_members(network, metric, members, max_cs, seed)
+        level = partition_members(network, metric, nodes, max_cs, seed)
         levels.append(level)
         if len(level) == 1:
             return Hierarchy(max_cs, tuple(levels))
-        members = [c.coordinator for c in level]
+        nodes = [c.coordinator for c in level]
 
 
 def partition_members(
@@ -139,9 +149,11 @@ def partition_members(
 
 
 def elect_coordinator(network: Network, metric: DistanceMetric, members: list[str]) -> Cluster:
-    """The member nearest to all others coordinates."""
+    """The member coordinates that reaches the most others, among those the one nearest to all it reaches."""
     block = metric.block(indexes(network, members))
-    coordinator = members[int(np.argmin(block.sum(axis=1)))]
+    there = np.isfinite(block)
+    near = np.where(there, block, 0.0).sum(axis=1)
+    coordinator = members[int(np.lexsort((near, -there.sum(axis=1)))[0])]
     return Cluster(coordinator, tuple(members))
 
 

@@ -13,10 +13,11 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headrace.network.deployment import EMPTY, Deployment, FeedOrigin
 from headrace.network.descend import cost_of
-from headrace.network.distance_metric import DistanceMetric
+from headrace.network.distance_metric import DistanceMetric, travel_cost
 from headrace.network.exact import ENTRY, build_tree, find_overload, mask_of
 from headrace.network.hierarchy import coordinates
 from headrace.network.join_order import order_by_size
@@ -41,10 +42,13 @@ ZONES = 5
 _MOST_ATTEMPTS = 200
 
 
-def make_zones(metric: DistanceMetric, count: int = ZONES, seed: int = 0) -> Zones:
-    """The network in a number of zones, by K-means on distances."""
-    points = coordinates(metric, np.arange(metric.size))
-    return tuple(tuple(group) for group in group_in_zones(points, count, seed))
+def make_zones(
+    metric: DistanceMetric, count: int = ZONES, seed: int = 0, nodes: NDArray[np.int64] | None = None
+) -> Zones:
+    """The network, or some nodes of it, in a number of zones, by K-means on distances."""
+    those = np.arange(metric.size) if nodes is None else nodes
+    groups = group_in_zones(coordinates(metric, those), count, seed)
+    return tuple(tuple(int(those[i]) for i in group) for group in groups)
 
 
 def in_network(
@@ -131,7 +135,7 @@ class _Walk:
         field = ClusterField(problem.world.metric, group, lambda node: node)
         table = fill_table(problem, field, offered, mask, self.splits, self.spare[list(group)], barred)
         self.states += table.states
-        towards = problem.flow(mask) * problem.world.metric.row(problem.sink)
+        towards = travel_cost(problem.flow(mask), problem.world.metric.row(problem.sink))
         options: list[Found] = [FoundEntry(e) for e in table.entries.get(mask, ())]
         if mask in table.made:
             total = table.made[mask] + towards[table.field.nodes]

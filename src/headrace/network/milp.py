@@ -169,18 +169,24 @@ def _supply(
     takes: dict[int, float] = {}
     if len(what.inputs) == 1:
         source = world.network.at(world.catalog.stream(what.inputs[0].stream).node)
-        takes[model.variable(flow * float(distance[source, n]), binary=False)] = 1.0
+        if np.isfinite(distance[source, n]):
+            takes[model.variable(flow * float(distance[source, n]), binary=False)] = 1.0
     for view in serving.get(what.signature, ()):
         if combine_views((view, what)) != view:
             continue
         for m in range(len(distance)):
-            if (view, m) in runs:
+            if (view, m) in runs and np.isfinite(distance[m, n]):
                 take = model.variable(flow * float(distance[m, n]), binary=False)
                 takes[take] = 1.0
                 model.row({take: 1.0, **dict.fromkeys(runs[view, m], -1.0)}, -np.inf, 0.0)
     for other, options in enumerate(sinks):
         for view, chosen, m in options:
-            if other == query or view.signature != what.signature or combine_views((view, what)) != view:
+            if (
+                not np.isfinite(distance[m, n])
+                or other == query
+                or view.signature != what.signature
+                or combine_views((view, what)) != view
+            ):
                 continue
             if query is not None and (m, other) > (n, query) and m == n:
                 continue  # two sinks at one node: one way is enough
@@ -189,8 +195,6 @@ def _supply(
             model.row({take: 1.0, chosen: -1.0}, -np.inf, 0.0)
             if query is not None:
                 _ranked(model, sinks, query, other, take)
-    if not takes:
-        raise NetworkError(f"nothing can supply {what}; this is a fault in the yardstick")
     model.row({**takes, **{v: -w for v, w in needed.items()}}, 0.0, 0.0)
 
 

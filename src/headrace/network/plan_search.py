@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from headrace.errors import NetworkError
-from headrace.network.distance_metric import DistanceMetric, Vector
+from headrace.network.distance_metric import DistanceMetric, Vector, travel_cost
 from headrace.network.subsets import Entry, Subsets
 
 Splits = Mapping[int, Sequence[tuple[int, int]]]
@@ -66,7 +66,7 @@ class WholeField:
     def arrive(self, flow: float, made: Vector | None, entries: Sequence[Entry]) -> tuple[Vector, Trace]:
         if made is None and len(entries) == 1:
             only = entries[0]
-            return only.cost + flow * self.metric.row(only.node), lambda v: ("entry", 0)
+            return only.cost + travel_cost(flow, self.metric.row(only.node)), lambda v: ("entry", 0)
         start = np.full(self.metric.size, np.inf) if made is None else made.copy()
         taken: dict[int, int] = {}
         for i, entry in enumerate(entries):
@@ -95,8 +95,8 @@ class ClusterField:
 
     def arrive(self, flow: float, made: Vector | None, entries: Sequence[Entry]) -> tuple[Vector, Trace]:
         n = len(self.nodes)
-        rows = [] if made is None else list(made[:, None] + flow * self.between)
-        rows += [e.cost + flow * self.metric.row(self.seen(e.node))[self.nodes] for e in entries]
+        rows = [] if made is None else list(made[:, None] + travel_cost(flow, self.between))
+        rows += [e.cost + travel_cost(flow, self.metric.row(self.seen(e.node))[self.nodes]) for e in entries]
         table = np.vstack(rows)
         source = np.argmin(table, axis=0)
         offset = 0 if made is None else n

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from headrace.errors import NetworkError
 from headrace.network.bottom_up import bottom_up
 from headrace.network.cost_space import embed_network
@@ -42,20 +45,29 @@ class PreparedWorld:
     zone_count: int = ZONES
 
     @cached_property
-    def hierarchy(self) -> Hierarchy:
-        return build_hierarchy(self.world.network, self.world.metric, self.max_cs, self.seed)
+    def _parts(self) -> dict[int, NetworkPart]:
+        return {}
 
-    @cached_property
+    def part(self, sink: str) -> NetworkPart:
+        """The part of the network in which a sink can be reached, with what hierarchical planners need."""
+        nodes = self.world.metric.reachable(self.world.network.at(sink))
+        first = int(nodes[0])
+        if first not in self._parts:
+            self._parts[first] = NetworkPart(self, nodes)
+        return self._parts[first]
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy of a network in one part; of several, that of the part the first node is in."""
+        return self.part(self.world.network.names[0]).hierarchy
+
+    @property
     def spans(self) -> tuple[float, ...]:
-        return measure_diameters(self.hierarchy, self.world.network, self.world.metric)
+        return self.part(self.world.network.names[0]).spans
 
     @cached_property
     def points(self) -> Vector:
         return embed_network(self.world.metric, self.seed)
-
-    @cached_property
-    def zones(self) -> Zones:
-        return make_zones(self.world.metric, self.zone_count, self.seed)
 
     def planner(self, algorithm: str) -> Planner:
         """A planner by name."""
@@ -67,11 +79,35 @@ class PreparedWorld:
 
 PLANNERS: dict[str, Callable[[PreparedWorld, JoinQuery, Deployment], QueryPlan]] = {
     "exact": lambda p, q, d: exact(p.world, q, d, p.reuse),
-    "top-down": lambda p, q, d: top_down(p.world, q, p.hierarchy, d, p.reuse),
-    "npc": lambda p, q, d: npc(p.world, q, p.hierarchy, d, p.reuse, p.spans),
-    "bottom-up": lambda p, q, d: bottom_up(p.world, q, p.hierarchy, d, p.reuse),
+    "top-down": lambda p, q, d: top_down(p.world, q, p.part(q.sink).hierarchy, d, p.reuse),
+    "npc": lambda p, q, d: npc(p.world, q, p.part(q.sink).hierarchy, d, p.reuse, p.part(q.sink).spans),
+    "bottom-up": lambda p, q, d: bottom_up(p.world, q, p.part(q.sink).hierarchy, d, p.reuse),
     "plan-then-deploy": lambda p, q, d: plan_then_deploy(p.world, q, d, p.reuse),
-    "in-network": lambda p, q, d: in_network(p.world, q, p.zones, d, p.reuse),
+    "in-network": lambda p, q, d: in_network(p.world, q, p.part(q.sink).zones, d, p.reuse),
     "relaxation": lambda p, q, d: relaxation(p.world, q, p.points, d, p.reuse),
     "exhaustive": lambda p, q, d: exhaustive(p.world, q, d, p.reuse),
 }
+
+
+@dataclass(frozen=True)
+class NetworkPart:
+    """Nodes that reach one another: in a network in several parts, each is planned for by itself."""
+
+    prepared: PreparedWorld
+    nodes: NDArray[np.int64]
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        p = self.prepared
+        names = [p.world.network.names[i] for i in self.nodes]
+        return build_hierarchy(p.world.network, p.world.metric, p.max_cs, p.seed, names)
+
+    @cached_property
+    def spans(self) -> tuple[float, ...]:
+        world = self.prepared.world
+        return measure_diameters(self.hierarchy, world.network, world.metric)
+
+    @cached_property
+    def zones(self) -> Zones:
+        p = self.prepared
+        return make_zones(p.world.metric, p.zone_count, p.seed, self.nodes)

@@ -87,8 +87,9 @@ def _nearest(
     barred: set[tuple[int, int]],
     mask: int,
 ) -> int:
-    """The node nearest to a point that may take the join."""
+    """The node nearest to a point that may take the join and from which the sink can be reached."""
     apart = ((points - place) ** 2).sum(axis=1)
+    apart = np.where(np.isfinite(problem.world.metric.row(problem.sink)), apart, np.inf)
     apart = np.where(problem.load(*split) > spare + 1e-9, np.inf, apart)
     for other, node in barred:
         if other == mask:

@@ -14,6 +14,7 @@ from itertools import combinations, islice, permutations
 import numpy as np
 
 from headrace.network.deployment import Deployment, withdraw_query
+from headrace.network.distance_metric import travel_cost
 from headrace.network.exact import build_tree
 from headrace.network.join_query import JoinQuery
 from headrace.network.join_view import View, combine_views
@@ -114,8 +115,8 @@ def _offers(
     if problem.full not in table.made:
         return
     made = table.made[problem.full]
-    onward = sum(world.metric.row(world.network.at(q.sink)) for q in users)
-    score = made + problem.flow(problem.full) * onward
+    onward = np.sum([world.metric.row(world.network.at(q.sink)) for q in users], axis=0)
+    score = made + travel_cost(problem.flow(problem.full), onward)
     order = np.argsort(score, kind="stable")
     few = most == NODES_TRIED and len(order) <= FEW_NODES
     for node in order[: len(order) if few else most]:

@@ -190,7 +190,7 @@ class Subsets:
         world = self.world
         if world.costs.processing or any(not n.hosts or np.isfinite(n.capacity) for n in world.network.nodes):
             return math.inf  # then it may not be possible
-        return sum(self.flow(e.mask) * world.metric.between(e.node, self.sink) for e in self.bases())
+        return sum(world.metric.travel(self.flow(e.mask), e.node, self.sink) for e in self.bases())
 
     def _room(self, deployment: Deployment, spare: np.ndarray, operator: str) -> float:
         return float(spare[self.world.network.at(deployment.operator[operator].node)]) + 1e-9

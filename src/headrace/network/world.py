@@ -58,8 +58,7 @@ class World:
         return self.metric.between(self.network.at(a), self.network.at(b))
 
     def feed_cost(self, feed: ViewFeed, to: str) -> float:
-        distance = self.distance(feed.node, to)
-        return 0.0 if distance == 0 else self.flow(feed.view) * distance
+        return self.metric.travel(self.flow(feed.view), self.network.at(feed.node), self.network.at(to))
 
     def load(self, operator: JoinOperator) -> float:
         """Tuples per second an operator takes in."""
@@ -121,7 +120,8 @@ class World:
             wide = restrict_view(widened, feed.view.names)
             distance = self.distance(feed.node, producer.node)
             if distance:
-                cost += (self.flow(wide) - self.flow(feed.view)) * distance
+                more = self.flow(wide) - self.flow(feed.view)
+                cost += more * distance if more else 0.0
             if isinstance(producer, JoinOperator):
                 more = self.estimate.tuples(wide) - self.estimate.tuples(feed.view)
                 loads[producer.id] = loads.get(producer.id, 0.0) + more
