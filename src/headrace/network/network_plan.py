@@ -43,7 +43,7 @@ PlanTree = PlanLeaf | PlanJoin
 @dataclass(frozen=True)
 class QueryPlan:
     """`cost` is what the plan adds; `examined` counts plans as the document does, `states` what was really
-    computed.
+    computed. `bound`: no plan adds less, as far as the planner knows; equal to the cost of a proved optimum.
     """
 
     query: str
@@ -54,6 +54,7 @@ class QueryPlan:
     examined: int = 0
     states: int = 0
     seconds: float = 0.0
+    bound: float | None = None
 
 
 def iterate_joins(tree: PlanTree) -> Iterator[PlanJoin]:

@@ -25,14 +25,14 @@ def plan_then_deploy(
     splits = order_by_size(problem)
     derived = problem.derived(deployed) if reuse else []
     entries = problem.bases() + [e for e in derived if e.mask in splits]
-    found, cost, states = search_optimum(problem, entries, splits, deployed)
+    best = search_optimum(problem, entries, splits, deployed)
     return QueryPlan(
         query.name,
         query.sink,
-        build_tree(problem, found),
-        cost,
+        build_tree(problem, best.found),
+        best.cost,
         "plan-then-deploy",
         len(world.network.nodes) ** max(0, len(problem.names) - 1),
-        states,
+        best.states,
         time.perf_counter() - started,
     )
