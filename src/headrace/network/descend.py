@@ -125,9 +125,17 @@ class Descent:
     def plan(self, level: int, cluster: Cluster, goal: int, inputs: list[Entry], to: int) -> Found:
         """Plan a set within a cluster, all the way down to nodes."""
         offered = inputs + [e for e in self.find_derived(level, cluster, goal) if e not in inputs]
-        self.examined += count_examined(goal, offered, len(cluster.members))
+        self.count(goal, offered, cluster)
         table = self.table(level, cluster, goal, offered)
         found, _ = self.choose_way(table, level, cluster, goal, to)
+        return self.finish(level, found, to)
+
+    def count(self, goal: int, offered: list[Entry], cluster: Cluster, remote: int = 0) -> None:
+        """Count the plans a coordinator looks at; what is `remote` is one more stream to it (Theorem 4)."""
+        self.examined += count_examined(goal, offered, len(cluster.members), remote)
+
+    def finish(self, level: int, found: Found, to: int) -> Found:
+        """A coordinator's choice, all the way down to nodes."""
         return found if level == 1 else self.hand_down(level, found, to)
 
     def hand_down(self, level: int, found: Found, to: int) -> Found:

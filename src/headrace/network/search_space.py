@@ -46,9 +46,14 @@ def count_covers(goal: int, entries: Iterable[Entry]) -> dict[int, int]:
     return ways(goal)
 
 
-def count_examined(goal: int, entries: Iterable[Entry], nodes: int) -> int:
-    """Plans an exhaustive search over these entries and nodes looks at."""
-    return sum(count * count_plans(size, nodes) for size, count in count_covers(goal, entries).items())
+def count_examined(goal: int, entries: Iterable[Entry], nodes: int, remote: int = 0) -> int:
+    """Plans an exhaustive search over these entries and nodes looks at.
+
+    `remote` streams join in the counting though nothing is known of them yet: α = σ + 1 in Theorem 4.
+    """
+    return sum(
+        count * count_plans(size + remote, nodes) for size, count in count_covers(goal, entries).items()
+    )
 
 
 def bound_plans(k: int, most: int, height: int) -> int:
