@@ -3,9 +3,8 @@ moves.
 
 A change is two worlds, before and after. Queries whose feeds or operators can no longer work are taken out
 and planned again; what the others use stays. Then, if there is a horizon, every query may be reconsidered: a
-cheaper plan is taken if what it saves over the horizon is more than the state that has to move costs. Moving
-an operator costs its state (its inputs' windows) times the distance; from a node that is gone nothing can be
-moved, the state is rebuilt.
+cheaper plan is taken if what it saves over the horizon is more than the state that has to move or to be read
+again costs. What a change consists of, step by step, is `deployment_moves`.
 """
 
 from __future__ import annotations
@@ -16,27 +15,11 @@ from dataclasses import dataclass
 
 from headrace.errors import NetworkError
 from headrace.network.deployment import Deployment, FeedOrigin, JoinOperator, ViewFeed, withdraw_query
+from headrace.network.deployment_moves import DeploymentMove, keep_names, list_moves
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import deploy_plan
 from headrace.network.planners import Planner
 from headrace.network.world import World
-
-
-@dataclass(frozen=True)
-class DeploymentMove:
-    """One step from the old deployment to the new. `cost` is state bytes × distance."""
-
-    kind: str  # start, stop, move, rebuild, relax, tighten
-    view: str
-    source: str | None
-    target: str | None
-    state: float = 0.0
-    cost: float = 0.0
-
-    def __str__(self) -> str:
-        where = " → ".join(n for n in (self.source, self.target) if n is not None)
-        price = f", {self.state:.0f} bytes of state, cost {self.cost:.1f}" if self.kind == "move" else ""
-        return f"{self.kind} {self.view} at {where}{price}"
 
 
 @dataclass(frozen=True)
@@ -90,6 +73,7 @@ def adapt_deployment(
                 if other is not None:
                     current = other
                     replanned.append(query.name)
+    current = keep_names(after, deployed, current)
     kept = math.inf if hit else after.cost(deployed)
     return DeploymentChange(
         current,
@@ -149,42 +133,7 @@ def _reconsider(
     world: World, planner: Planner, query: JoinQuery, current: Deployment, horizon: float
 ) -> Deployment | None:
     without = withdraw_query(current, query.name)
-    other = deploy_plan(without, planner(query, without))
+    other = keep_names(world, current, deploy_plan(without, planner(query, without)))
     saved = world.cost(current) - world.cost(other)
     price = sum(m.cost for m in list_moves(world, current, other))
     return other if saved > 1e-9 * world.cost(current) and saved * horizon > price else None
-
-
-def list_moves(world: World, old: Deployment, new: Deployment) -> tuple[DeploymentMove, ...]:
-    """What has to happen to get from one deployment to another; operators of one view are interchangeable."""
-    found: list[DeploymentMove] = []
-    gone: dict[object, list[JoinOperator]] = {}
-    come: dict[object, list[JoinOperator]] = {}
-    for o in old.operators:
-        gone.setdefault(o.view.signature, []).append(o)
-    for o in new.operators:
-        same = next((p for p in gone.get(o.view.signature, ()) if p.node == o.node), None)
-        if same is None:
-            come.setdefault(o.view.signature, []).append(o)
-            continue
-        gone[o.view.signature].remove(same)
-        if same.view != o.view:
-            wider = world.flow(o.view) >= world.flow(same.view)
-            found.append(DeploymentMove("relax" if wider else "tighten", str(o.view), None, o.node))
-    for signature, starting in come.items():
-        for o in starting:
-            left = gone.get(signature, [])
-            live = [p for p in left if p.node in world.network.index]
-            if live:
-                was = min(live, key=lambda p: world.distance(p.node, o.node))
-                left.remove(was)
-                state = sum(world.estimate.state(f.view) for f in was.feeds)
-                price = state * world.distance(was.node, o.node)
-                found.append(DeploymentMove("move", str(o.view), was.node, o.node, state, price))
-            elif left:
-                was = left.pop()
-                found.append(DeploymentMove("rebuild", str(o.view), was.node, o.node))
-            else:
-                found.append(DeploymentMove("start", str(o.view), None, o.node))
-    found += [DeploymentMove("stop", str(o.view), o.node, None) for left in gone.values() for o in left]
-    return tuple(found)
