@@ -95,7 +95,7 @@ BAD = {
     "nodes: [{name: a, capacity: -1}]\nlinks: []": "capacity",
     "nodes: [a]\nlinks: []\nstreams: {S: {node: a}}": "`node` and `rate`",
     "nodes: [a]\nlinks: []\nstreams: {S: {node: z, rate: 1}}": "does not have",
-    "nodes: [a]\nlinks: []\nselectivities: {A.k = B.k: 2}": "expected 0 to 1",
+    "nodes: [a]\nlinks: []\nselectivities: {A.k = B.k: 2}": "expected a number 0 to 1",
     "links: []": "list under `nodes`",
     "[1, 2]": "expected a mapping",
     "nodes: [": "not valid YAML",

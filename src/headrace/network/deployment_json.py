@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from headrace.errors import NetworkError
 from headrace.network.deployment import Deployment, FeedOrigin, JoinOperator, SinkDelivery, ViewFeed
 from headrace.network.join_view import JoinPredicate, View, ViewInput
 from headrace.network.stream_filters import Atom, Condition, StreamFilter
@@ -40,6 +41,20 @@ def deployment_to_data(deployment: Deployment) -> dict[str, Any]:
 
 
 def deployment_from_data(data: dict[str, Any]) -> Deployment:
+    """A deployment from its data, whole: every feed comes from something that is there."""
+    if data.get("version") != VERSION:
+        raise NetworkError(f"a deployment of version {data.get('version')!r}; expected {VERSION}")
+    found = _deployment_from_data(data)
+    for feed, to in found.feeds():
+        kind, name = feed.origin.kind, feed.origin.name
+        if (kind == "operator" and name not in found.operator) or (
+            kind == "sink" and name not in found.delivery
+        ):
+            raise NetworkError(f"what runs at {to} reads {feed.origin}, which the deployment does not have")
+    return found
+
+
+def _deployment_from_data(data: dict[str, Any]) -> Deployment:
     return Deployment(
         tuple(
             JoinOperator(

@@ -30,7 +30,7 @@ from headrace.network.deployment import Deployment, FeedOrigin, JoinOperator, Si
 from headrace.network.join_view import View, combine_views
 from headrace.network.world import World
 
-Part = JoinOperator | SinkDelivery
+DeployedPart = JoinOperator | SinkDelivery
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class DeploymentMove:
     target: str | None
     state: float = 0.0
     cost: float = 0.0
-    old: Part | None = field(default=None, repr=False)
-    new: Part | None = field(default=None, repr=False)
+    old: DeployedPart | None = field(default=None, repr=False)
+    new: DeployedPart | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         where = " → ".join(dict.fromkeys(n for n in (self.source, self.target) if n is not None))

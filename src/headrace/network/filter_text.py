@@ -7,6 +7,7 @@ guessed.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -19,8 +20,24 @@ _TIME = {
     "hour": 3600.0, "hours": 3600.0, "h": 3600.0, "day": 86400.0, "days": 86400.0, "ms": 0.001,
     "millisecond": 0.001, "milliseconds": 0.001,
 }  # fmt: skip
-_COMPARISON = re.compile(r"^\s*(.+?)\s*(<=|>=|=|<|>)\s*(.+?)\s*$")
+_COMPARISON = re.compile(r"^\s*(.+?)\s*(<=|>=|<>|!=|=|<|>)\s*(.+?)\s*$")
 _MEMBERSHIP = re.compile(r"^\s*(\w+)\s+IN\s*\((.*)\)\s*$", re.IGNORECASE)
+_OPERATOR = re.compile(r"<=|>=|<>|!=|=|<|>")
+_CONNECTIVE = re.compile(r"\b(AND|OR|BETWEEN)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_WORD = re.compile(r"\b([A-Za-z_]\w*)\b(?!\s*\()")
+_KEYWORDS = {
+    "IS",
+    "NOT",
+    "NULL",
+    "LIKE",
+    "TRUE",
+    "FALSE",
+    "IN",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_TIME",
+    "INTERVAL",
+}
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
 
 
@@ -59,36 +76,62 @@ def text_condition(catalog: Catalog, stream: str, text: str, columns: frozenset[
 
 
 def parse_filter(catalog: Catalog, stream: str, text: str) -> Condition:
-    """A condition of a queries file."""
+    """A condition of a queries file: one comparison, one IN, or one piece of text."""
+    bare = _QUOTED.sub("''", text)
+    if len(_OPERATOR.findall(bare)) > 1 or _CONNECTIVE.search(bare):
+        raise NetworkError(
+            f"{text!r} is more than one comparison; write each as an entry of its own (all must hold), and"
+            " alternatives of one column as `column IN (…)`"
+        )
+    columns = find_columns(catalog, stream, text)
     member = _MEMBERSHIP.match(text)
     if member:
-        return value_condition(catalog, stream, member[1], [_bare(v) for v in member[2].split(",")])
+        return value_condition(catalog, stream, member[1], [_bare(v) for v in _split(member[2], text)])
     comparison = _COMPARISON.match(text)
+    if comparison is None and _OPERATOR.search(bare):
+        raise NetworkError(f"{text!r}: expected a comparison such as `column = value`")
     if comparison:
         left, op, right = comparison.groups()
-        columns = find_columns(catalog, stream, left)
         if op == "=" and _NAME.match(left):
             return value_condition(catalog, stream, left, [_bare(right)])
         number = _number(right)
-        if op != "=" and number is not None:
+        if number is not None and not math.isfinite(number):
+            raise NetworkError(f"{text!r}: expected a finite number after {op}; got {right}")
+        if op in ("<", "<=", ">", ">=") and number is not None:
             return range_condition(catalog, stream, left, columns, op, number)
-    return text_condition(catalog, stream, text.strip(), find_columns(catalog, stream, text))
+    return text_condition(catalog, stream, text.strip(), columns)
+
+
+def _split(values: str, text: str) -> list[str]:
+    found = re.split(r",(?=(?:[^']*'[^']*')*[^']*$)", values)
+    if any(not v.strip() for v in found):
+        raise NetworkError(f"{text!r}: expected values between the commas of IN (…)")
+    return found
 
 
 def find_columns(catalog: Catalog, stream: str, text: str) -> frozenset[str]:
     """The stream's columns a piece of text speaks of; the names in it, if no columns are declared."""
-    names = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'", "", text)))
-    declared = set(catalog.stream(stream).column)
-    return frozenset(names & declared if declared else names)
+    bare = _QUOTED.sub("''", text)
+    names = {m[1] for m in _WORD.finditer(bare) if m[1].upper() not in _KEYWORDS}
+    declared = catalog.stream(stream).column
+    right = _COMPARISON.match(bare)
+    literal = {right[3]} if right else set()  # `column = value`: a value may go without quotes
+    if _MEMBERSHIP.match(bare):
+        names = {bare.split()[0]}
+    strange = sorted(names - set(declared) - literal)
+    if declared and (strange or not names & set(declared)):
+        raise NetworkError(
+            f"{text!r}: stream {stream!r} has no column {strange[0] if strange else text!r}; it has"
+            f" {', '.join(declared)}"
+        )
+    return frozenset(names & set(declared) if declared else names)
 
 
 def parse_duration(text: str | float | int) -> float:
     """Seconds: a number, or `5 minutes`."""
-    if isinstance(text, (int, float)):
-        return float(text)
-    found = re.match(r"^\s*([\d.]+)\s*([a-z]*)\s*$", text, re.IGNORECASE)
+    found = re.match(r"^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$", str(text), re.IGNORECASE)
     unit = found[2].lower() if found else ""
-    if not found or (unit and unit not in _TIME):
+    if not found or (unit and unit not in _TIME) or not float(found[1]) or isinstance(text, bool):
         raise NetworkError(f"expected a duration such as `5 minutes` or a number of seconds, got {text!r}")
     return float(found[1]) * _TIME.get(unit, 1.0)
 

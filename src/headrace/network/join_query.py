@@ -10,6 +10,7 @@ its column.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -49,6 +50,13 @@ class JoinQuery:
                         " inputs"
                         f" ({', '.join(names)})"
                     )
+        for i in self.inputs:
+            if i.window is not None and not 0 < i.window < math.inf:
+                raise NetworkError(
+                    f"query {self.name!r}: the window of {i.name} is {i.window:g} s; expected more than 0"
+                )
+        if self.slide is not None and not 0 < self.slide < math.inf:
+            raise NetworkError(f"query {self.name!r}: its slide is {self.slide:g} s; expected more than 0")
         windowed = [i.window is not None for i in self.inputs]
         if any(windowed) and not all(windowed) and len(names) > 1:
             bare = ", ".join(i.name for i in self.inputs if i.window is None)
@@ -86,8 +94,7 @@ def parse_predicate(left: str, right: str, op: str = "=") -> JoinPredicate:
 
 def normalize_query(catalog: Catalog, query: JoinQuery) -> View:
     """The view a query asks for, in the form in which views of different queries can be compared."""
-    for one in query.inputs:
-        catalog.stream(one.stream)
+    check_columns(catalog, query)
     classes = _classes(query.predicates)
     predicates = set(query.predicates)
     for members in classes:
@@ -103,6 +110,21 @@ def normalize_query(catalog: Catalog, query: JoinQuery) -> View:
                 " from results"
             )
     return View(tuple(sorted(inputs, key=lambda i: i.name)), tuple(sorted(predicates)), query.slide)
+
+
+def check_columns(catalog: Catalog, query: JoinQuery) -> None:
+    """Every column a query speaks of is one its stream declares; streams without columns take any."""
+    for one in query.inputs:
+        stream = catalog.stream(one.stream)
+        spoken = set(one.columns or ())
+        spoken |= {end[1] for p in query.predicates for end in (p.left, p.right) if end[0] == one.name}
+        spoken |= {c for condition in one.filter.conditions for c in condition.columns}
+        strange = sorted(spoken - set(stream.column)) if stream.columns else []
+        if strange:
+            raise NetworkError(
+                f"query {query.name!r}: stream {stream.name!r} has no column {strange[0]!r}; it has"
+                f" {', '.join(stream.column)}"
+            )
 
 
 def edge_selectivity(

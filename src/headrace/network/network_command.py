@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from headrace.errors import NetworkError
+from headrace.errors import NetworkError, SqlError
 from headrace.network import explain_deployment as explaining
 from headrace.network.compare_algorithms import (
     COMPARED,
@@ -20,7 +20,7 @@ from headrace.network.comparison_figures import draw_bars, draw_cumulative
 from headrace.network.deployment import EMPTY, Deployment
 from headrace.network.deployment_json import deployment_from_data
 from headrace.network.join_query import JoinQuery
-from headrace.network.network_files import load_queries, load_world, read_mapping
+from headrace.network.network_files import load_queries, load_world, parse_sinks, read_mapping, read_text
 from headrace.network.network_generators import find_network
 from headrace.network.network_picture import draw_network
 from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, PreparedWorld
@@ -38,11 +38,10 @@ def _queries(path: str, world: World, network_path: str) -> list[JoinQuery]:
     if Path(path).suffix == ".sql":
         from headrace.network.from_sql import queries_from_sql
 
-        sinks = read_mapping(network_path).get("sinks") or {}
         try:
-            return queries_from_sql(Path(path).read_text(encoding="utf-8"), world.catalog, sinks)
-        except OSError as problem:
-            raise NetworkError(f"cannot read {path}: {problem.strerror}") from None
+            return queries_from_sql(read_text(path), world.catalog, parse_sinks(read_mapping(network_path)))
+        except (NetworkError, SqlError) as problem:
+            raise NetworkError(str(problem) if path in str(problem) else f"{path}: {problem}") from None
     return load_queries(path, world.catalog)
 
 
@@ -51,11 +50,21 @@ def _queries(path: str, world: World, network_path: str) -> list[JoinQuery]:
 @click.argument("queries_file", metavar="QUERIES", type=click.Path(dir_okay=False))
 @click.option("--algorithm", type=click.Choice(list(PLANNERS)), default="exact", show_default=True)
 @click.option(
-    "--max-cs", type=int, default=DEFAULT_MAX_CS, show_default=True, help="Largest cluster of the hierarchy."
+    "--max-cs",
+    type=click.IntRange(2),
+    default=DEFAULT_MAX_CS,
+    show_default=True,
+    help="Largest cluster of the hierarchy.",
 )
 @click.option("--costs", type=click.Choice(list(COST_MODELS)), default="usage", show_default=True)
 @click.option("--no-reuse", is_flag=True, help="Plan every query as if it were alone.")
-@click.option("--improve", "rounds", type=int, default=0, help="Rounds of improvement after the last query.")
+@click.option(
+    "--improve",
+    "rounds",
+    type=click.IntRange(0),
+    default=0,
+    help="Rounds of improvement after the last query.",
+)
 @click.option("--deployed", type=click.Path(dir_okay=False), help="JSON of an earlier plan to plan beside.")
 @click.option("--explain", is_flag=True, help="Rates, filters, search effort and the cost per link.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "dot", "svg"]), default="text")
@@ -78,7 +87,7 @@ def plan(
         world = load_world(network_file, COST_MODELS[costs])
         queries = _queries(queries_file, world, network_file)
         prepared = PreparedWorld(world, max_cs, reuse=not no_reuse)
-        start = _deployed(deployed)
+        start = _deployed(deployed, world)
         report = explaining.plan_set(
             world, prepared.planner(algorithm), prepared.planner("exact"), queries, start
         )
@@ -95,20 +104,34 @@ def plan(
     if out is None:
         click.echo(written)
     else:
-        Path(out).write_text(written + "\n", encoding="utf-8")
+        try:
+            Path(out).write_text(written + "\n", encoding="utf-8")
+        except OSError as problem:
+            raise click.ClickException(f"cannot write {out}: {problem.strerror or problem}") from None
 
 
-def _deployed(path: str | None) -> Deployment:
+def _deployed(path: str | None, world: World) -> Deployment:
     if path is None:
         return EMPTY
     found = read_mapping(path)
     data = found.get("deployment", found)
     try:
-        return deployment_from_data(data)
-    except (KeyError, TypeError, StopIteration) as problem:
+        deployed = deployment_from_data(data)
+    except NetworkError as problem:
+        raise NetworkError(f"{path}: {problem}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration) as problem:
         raise NetworkError(
             f"{path} is not a deployment as `plan --format json` writes it ({problem!r})"
         ) from None
+    for feed, to in deployed.feeds():
+        for node in (feed.node, to):
+            if node not in world.network.index:
+                raise NetworkError(
+                    f"{path}: it uses node {node!r}, which network {world.network.name!r} does not have"
+                )
+        for one in feed.view.inputs:
+            world.catalog.stream(one.stream)
+    return deployed
 
 
 @network.command(name="compare")
@@ -117,11 +140,15 @@ def _deployed(path: str | None) -> Deployment:
 @click.option(
     "--workload", default="synthetic", show_default=True, help="synthetic, enterprise, or a queries file."
 )
-@click.option("--queries", "count", type=int, help="How many queries (100 synthetic, 300 enterprise).")
+@click.option(
+    "--queries", "count", type=click.IntRange(1), help="How many queries (100 synthetic, 300 enterprise)."
+)
 @click.option(
     "--algorithm", "algorithms", multiple=True, type=click.Choice(list(COMPARED)), help="Default: all."
 )
-@click.option("--max-cs", "sizes", multiple=True, type=int, help="Several: one comparison for each.")
+@click.option(
+    "--max-cs", "sizes", multiple=True, type=click.IntRange(2), help="Several: one comparison for each."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--no-reuse", is_flag=True)
 @click.option("--out", type=click.Path(file_okay=False), help="Draw the figures into this folder.")
@@ -159,6 +186,8 @@ def compare_command(
                 )
     except NetworkError as problem:
         raise click.ClickException(str(problem)) from None
+    except OSError as problem:
+        raise click.ClickException(f"cannot write into {out}: {problem.strerror or problem}") from None
     if form == "json":
         click.echo(
             json.dumps([{"max_cs": m, "runs": [r.to_data() for r in runs]} for m, runs in found], indent=1)

@@ -8,6 +8,7 @@ dearest.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
 from headrace.errors import NetworkError
@@ -93,11 +94,15 @@ def _position(node: dict[str, object]) -> tuple[float, float] | None:
 
 
 def find_network(name: str, seed: int = 0) -> Network:
-    """A network by name: `transit-stub`, `transit-stub:STUBS x SIZE` or a topohub name."""
+    """A network by name: `transit-stub`, `transit-stub:TRANSITxSTUBSxSIZE` or a topohub name."""
     if name.startswith("transit-stub"):
         _, _, shape = name.partition(":")
         if not shape:
             return transit_stub(seed)
+        if not re.fullmatch(r"[1-9]\d*x\d+x[1-9]\d*", shape):
+            raise NetworkError(
+                f"network {name!r}: expected transit-stub:TRANSITxSTUBSxSIZE, such as transit-stub:4x4x8"
+            )
         transit, stubs, size = (int(part) for part in shape.split("x"))
         return transit_stub(seed, transit, stubs, size)
     return load_topology(name)

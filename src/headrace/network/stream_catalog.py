@@ -10,6 +10,7 @@ declaration nor the column's statistics say.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -77,7 +78,7 @@ class Catalog:
         if twice:
             raise NetworkError(f"stream {twice[0]!r} is declared twice; give each stream its own name")
         for stream in self.streams:
-            if not stream.rate >= 0 or not stream.size > 0:
+            if not 0 <= stream.rate < math.inf or not 0 < stream.size < math.inf:
                 raise NetworkError(
                     f"stream {stream.name!r} has rate {stream.rate} and size {stream.size};"
                     " expected a rate of at least 0 tuples per second and a size above 0 bytes"
@@ -86,7 +87,17 @@ class Catalog:
             if not 0 <= s.value <= 1:
                 raise NetworkError(f"selectivity of {s.left} = {s.right} is {s.value}; expected 0 to 1")
             for side in (s.left, s.right):
-                self.stream(side.partition(".")[0])
+                name, dot, column = side.partition(".")
+                stream = self.stream(name)
+                if not dot or (stream.columns and column not in stream.column):
+                    raise NetworkError(
+                        f"selectivity of {s.left} = {s.right}: {side!r} is no column; stream {name!r} has"
+                        f" {', '.join(stream.column) or 'none declared, write stream.column'}"
+                    )
+        for name, text, value in self.filters:
+            self.stream(name)
+            if not 0 <= value <= 1:
+                raise NetworkError(f"filter {text!r} of stream {name!r} keeps {value}; expected 0 to 1")
 
     @cached_property
     def _by_name(self) -> dict[str, BaseStream]:

@@ -97,10 +97,10 @@ class Network:
                         f"network {self.name!r}: link {link.a} - {link.b} ends at {end!r},"
                         " which is not a declared node; declare it under `nodes`"
                     )
-            if link.latency < 0 or link.price < 0:
+            if not (0 <= link.latency < math.inf and 0 <= link.price < math.inf):
                 raise NetworkError(
                     f"network {self.name!r}: link {link.a} - {link.b} has latency {link.latency} and"
-                    f" price {link.price}; neither may be negative"
+                    f" price {link.price}; expected finite numbers of at least 0"
                 )
 
     @cached_property
