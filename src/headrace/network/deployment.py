@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Literal
 
 from headrace.errors import NetworkError
-from headrace.network.join_view import View, combine_views, restrict_view
+from headrace.network.join_view import Aliases, View, combine_views, rename_view, restrict_view
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,17 @@ class FeedOrigin:
 
 @dataclass(frozen=True)
 class ViewFeed:
-    """A view on its way from the node where its origin is."""
+    """A view on its way from the node where its origin is; `aliases` where the origin calls inputs otherwise."""
 
     origin: FeedOrigin
     node: str
     view: View
+    aliases: Aliases = ()
+
+    @property
+    def taken(self) -> View:
+        """The view in the words of its origin."""
+        return rename_view(self.view, self.aliases)
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,8 @@ class Deployment:
     def consumers(self) -> dict[FeedOrigin, tuple[JoinOperator | SinkDelivery, ...]]:
         found: dict[FeedOrigin, list[JoinOperator | SinkDelivery]] = {}
         for operator in self.operators:
-            for feed in operator.feeds:
-                found.setdefault(feed.origin, []).append(operator)
+            for origin in dict.fromkeys(f.origin for f in operator.feeds):
+                found.setdefault(origin, []).append(operator)
         for delivery in self.deliveries:
             found.setdefault(delivery.feed.origin, []).append(delivery)
         return {origin: tuple(users) for origin, users in found.items()}
@@ -116,8 +122,9 @@ class Deployment:
                 count += bool(feed.view.inputs[0].filter.conditions)
             else:
                 offered = self.offered_view(feed.origin)
-                pairs = zip(feed.view.inputs, offered.inputs, strict=True)
-                count += any(ours.filter != theirs.filter for ours, theirs in pairs)
+                pairs = list(zip(feed.taken.inputs, offered.inputs, strict=True))
+                narrower = any((a.filter, a.window) != (b.filter, b.window) for a, b in pairs)
+                count += narrower or feed.taken.predicates != offered.predicates
         return count
 
 
@@ -141,13 +148,16 @@ def settle_views(deployment: Deployment) -> Deployment:
             if isinstance(user, SinkDelivery):
                 asked = need(FeedOrigin("sink", user.query))
                 if asked is not None:
-                    views.append(asked)
+                    views.append(rename_view(asked, user.feed.aliases))
             else:
                 output = need(FeedOrigin("operator", user.id))
                 if output is not None:
-                    same = output == user.view
-                    fed = [f.view for f in user.feeds if f.origin == origin]
-                    views += fed if same else [restrict_view(output, view.names) for view in fed]
+                    for feed in user.feeds:
+                        if feed.origin == origin:
+                            view = (
+                                feed.view if output == user.view else restrict_view(output, feed.view.names)
+                            )
+                            views.append(rename_view(view, feed.aliases))
         needed[origin] = combine_views(views) if views else None
         return needed[origin]
 

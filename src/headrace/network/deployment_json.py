@@ -76,12 +76,14 @@ def _deployment_from_data(data: dict[str, Any]) -> Deployment:
 
 
 def _feed_to_data(feed: ViewFeed) -> dict[str, Any]:
-    return {feed.origin.kind: feed.origin.name, "node": feed.node, "view": view_to_data(feed.view)}
+    data = {feed.origin.kind: feed.origin.name, "node": feed.node, "view": view_to_data(feed.view)}
+    return {**data, "aliases": dict(feed.aliases)} if feed.aliases else data
 
 
 def _feed_from_data(data: dict[str, Any]) -> ViewFeed:
     kind = next(k for k in ("stream", "operator", "sink") if k in data)
-    return ViewFeed(FeedOrigin(kind, data[kind]), data["node"], view_from_data(data["view"]))
+    aliases = tuple(data.get("aliases", {}).items())
+    return ViewFeed(FeedOrigin(kind, data[kind]), data["node"], view_from_data(data["view"]), aliases)
 
 
 def view_to_data(view: View) -> dict[str, Any]:

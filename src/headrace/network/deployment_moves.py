@@ -210,7 +210,9 @@ def _match(world: World, old: Deployment, new: Deployment, sinks: dict[str, str]
         return FeedOrigin("sink", sinks.get(origin.name, origin.name)) if origin.kind == "sink" else origin
 
     for o in sorted(new.operators, key=lambda o: len(o.view.inputs)):
-        alike = [p for p in free.values() if p.view.signature == o.view.signature]
+        alike = [
+            p for p in free.values() if (p.view.names, p.view.reuse_key) == (o.view.names, o.view.reuse_key)
+        ]
         if o.id not in names and alike:
             best = min(alike, key=partial(_unlikeness, world, o, inputs(o)))
             names[o.id] = best.id

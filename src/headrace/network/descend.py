@@ -24,6 +24,7 @@ from headrace.network.hierarchy import Cluster, Hierarchy
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import QueryPlan
 from headrace.network.plan_search import Found, FoundEntry, FoundJoin, unplaceable_error
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.search_space import count_examined
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
@@ -181,7 +182,7 @@ def plan_by_hierarchy(
     started = time.perf_counter()
     problem = Subsets(world, query)
     spare = world.spare(deployed)
-    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
     barred: plan_search.Forbidden = frozenset()
     plans = states = 0
     for _ in range(MOST_ATTEMPTS):

@@ -30,6 +30,7 @@ from headrace.network.plan_search import (
     fill_table,
     unplaceable_error,
 )
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.search_space import count_examined
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
@@ -49,7 +50,7 @@ def exact(
     """The cheapest plan there is."""
     started = time.perf_counter()
     problem = Subsets(world, query, cross_products)
-    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
     best = search_optimum(problem, entries, problem.splits, deployed)
     return QueryPlan(
         query.name,
@@ -200,7 +201,7 @@ def build_tree(problem: Subsets, found: Found) -> PlanTree:
     names = problem.world.network.nodes
     if isinstance(found, FoundEntry):
         entry = found.entry
-        return PlanLeaf(problem.view_of(entry.mask), names[entry.node].name, entry.origin)
+        return PlanLeaf(problem.view_of(entry.mask), names[entry.node].name, entry.origin, entry.aliases)
     node = names[found.node].name
     return PlanJoin(
         problem.view_of(found.mask), node, build_tree(problem, found.left), build_tree(problem, found.right)

@@ -15,6 +15,7 @@ from headrace.network.deployment import EMPTY, Deployment
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import PlanJoin, PlanLeaf, PlanTree, QueryPlan, deploy_plan, iterate_joins
 from headrace.network.plan_search import unplaceable_error
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.search_space import count_examined
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
@@ -33,7 +34,7 @@ def exhaustive(
     """The cheapest of all plans, by looking at each."""
     started = time.perf_counter()
     problem = Subsets(world, query, cross_products)
-    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
     size = count_examined(problem.full, entries, len(world.network.nodes))
     if size > most:
         raise NetworkError(
@@ -63,17 +64,18 @@ def _trees(problem: Subsets, entries: list[Entry], mask: int) -> Iterator[tuple[
     view = problem.view_of(mask)
     for entry in entries:
         if entry.mask == mask:
-            yield entry.cost, PlanLeaf(view, world.network.nodes[entry.node].name, entry.origin)
+            node = world.network.nodes[entry.node].name
+            yield entry.cost, PlanLeaf(view, node, entry.origin, entry.aliases)
     for left, right in problem.splits.get(mask, ()):
         rights = list(_trees(problem, entries, right))
         for cost_left, one in _trees(problem, entries, left):
             for cost_right, other in rights:
-                for node in world.network.nodes:
-                    if node.hosts:
+                for place in world.network.nodes:
+                    if place.hosts:
                         cost = cost_left + cost_right + world.costs.processing * problem.load(left, right)
-                        cost += _travel(world, problem, one, node.name)
-                        cost += _travel(world, problem, other, node.name)
-                        yield cost, PlanJoin(view, node.name, one, other)
+                        cost += _travel(world, problem, one, place.name)
+                        cost += _travel(world, problem, other, place.name)
+                        yield cost, PlanJoin(view, place.name, one, other)
 
 
 def _travel(world: World, problem: Subsets, tree: PlanTree, to: str) -> float:

@@ -13,7 +13,7 @@ from headrace.errors import NetworkError
 from headrace.network.deployment import EMPTY, Deployment, ViewFeed, withdraw_query
 from headrace.network.deployment_json import deployment_to_data, network_to_data
 from headrace.network.join_query import JoinQuery
-from headrace.network.join_view import View
+from headrace.network.join_view import View, rename_view
 from headrace.network.network_plan import PlanJoin, PlanLeaf, PlanTree, QueryPlan, deploy_plan, list_reused
 from headrace.network.planners import Planner
 from headrace.network.query_sets import SetOutcome, improve_set
@@ -135,7 +135,7 @@ def find_tree(deployment: Deployment, query: str) -> PlanTree:
         if origin.kind == "operator" and origin.name.rpartition(".")[0] == query:
             operator = deployment.operator[origin.name]
             return PlanJoin(feed.view, operator.node, walk(operator.left), walk(operator.right))
-        return PlanLeaf(feed.view, feed.node, origin)
+        return PlanLeaf(feed.view, feed.node, origin, feed.aliases)
 
     return walk(deployment.delivery[query].feed)
 
@@ -184,7 +184,7 @@ def _tree_lines(
     elif tree.origin.kind == "stream":
         yield f"{tree.view} at {tree.node}{rate}{_where(tree.view) if explain else ''}"
     else:
-        price, _ = world.relaxation(before, tree.origin, tree.view)
+        price, _ = world.relaxation(before, tree.origin, rename_view(tree.view, tree.aliases))
         grown = f", relaxed for {price:.6g}" if price > 0 else ""
         yield f"reuse {tree.origin} at {tree.node} ({tree.view}{grown}){rate}"
 

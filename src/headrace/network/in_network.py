@@ -34,6 +34,7 @@ from headrace.network.plan_search import (
     fill_table,
     unplaceable_error,
 )
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
 
@@ -57,7 +58,7 @@ def in_network(
     started = time.perf_counter()
     problem = Subsets(world, query)
     splits = order_by_size(problem)
-    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
     spare = world.spare(deployed)
     barred: Forbidden = frozenset()
     for _ in range(_MOST_ATTEMPTS):

@@ -1,13 +1,14 @@
 """A view: the select-project-join of some streams, which is what every edge of a deployment carries.
 
 A view names, per input, its stream, window, filter and columns, and the join predicates that hold between its
-inputs. Two views with the same *signature* (inputs, windows, predicates, slide) differ only in filters and
-columns, so a deployed one can be relaxed to serve the other: `combine_views` is their least common relaxation. It
-also carries the columns with which a consumer's stricter filter is applied after the join (telescoping), and
-it is associative, so the order in which consumers come does not matter.
+inputs. A deployed view can be relaxed to serve another over the same inputs: `combine_views` is their least
+common relaxation. Of filters it is the looser, of windows the larger, of predicates those both have; columns
+are those of both and in addition what a consumer needs to apply, after the join, what is its own: the columns
+of its stricter filter and of its further predicates, the rows' times for its smaller window (telescoping, 004
+section 4.4). It is associative and commutative, so the order in which consumers come does not matter.
 
-`restrict_view` gives the view of some of the inputs which the rest of the view still needs: the same filters, and
-in addition the columns of the predicates that cross the cut. Restricting twice is restricting once to the
+`restrict_view` gives the view of some of the inputs which the rest of the view still needs: the same filters,
+and in addition the columns of the predicates that cross the cut. Restricting twice is restricting once to the
 smaller set, hence what a join needs from below does not depend on the join order: the rate of a set of
 streams is a function of the set, and the planners may work on sets.
 """
@@ -49,6 +50,9 @@ class JoinPredicate(NamedTuple):
         return f"{'.'.join(self.left)} {self.op} {'.'.join(self.right)}"
 
 
+TIME = "(time)"  # what travels so that a smaller window can be applied after the join
+TIME_WIDTH = 8.0
+Aliases = tuple[tuple[str, str], ...]  # (a consumer's name for an input, its producer's)
 Signature = tuple[tuple[tuple[str, float | None], ...], tuple[JoinPredicate, ...], float | None]
 
 
@@ -73,6 +77,12 @@ class View:
     @cached_property
     def signature(self) -> Signature:
         return tuple((i.name, i.window) for i in self.inputs), self.predicates, self.slide
+
+    @cached_property
+    def reuse_key(self) -> tuple[tuple[str, ...], bool, float | None]:
+        """What two views must have in common for one to be relaxed for the other."""
+        windowed = any(i.window is not None for i in self.inputs)
+        return tuple(sorted(i.stream for i in self.inputs)), windowed, self.slide
 
     def __hash__(self) -> int:
         return self._hash
@@ -114,21 +124,47 @@ def _cut(
 
 
 def combine_views(views: Iterable[View]) -> View:
-    """The least view that serves all the views given, which have one signature."""
+    """The least view that serves all the views given, which have the same inputs."""
     return reduce(_pair, views)
 
 
 def _pair(one: View, other: View) -> View:
     if one is other or one == other:
         return one
-    inputs = tuple(_pair_input(a, b) for a, b in zip(one.inputs, other.inputs, strict=True))
-    if all(new is old for new, old in zip(inputs, one.inputs, strict=True)):
+    if one.predicates == other.predicates:
+        predicates, dropped = one.predicates, _NOTHING
+    else:
+        predicates, dropped = _common(one.predicates, other.predicates)
+    inputs = tuple(
+        _pair_input(a, b, dropped.get(a.name)) for a, b in zip(one.inputs, other.inputs, strict=True)
+    )
+    same = all(new is old for new, old in zip(inputs, one.inputs, strict=True))
+    if same and predicates == one.predicates:
         return one
-    return View(inputs, one.predicates, one.slide)
+    return View(inputs, predicates, one.slide)
 
 
-def _pair_input(a: ViewInput, b: ViewInput) -> ViewInput:
+_NOTHING: dict[str, frozenset[str]] = {}
+
+
+@lru_cache(maxsize=65536)
+def _common(
+    one: tuple[JoinPredicate, ...], other: tuple[JoinPredicate, ...]
+) -> tuple[tuple[JoinPredicate, ...], dict[str, frozenset[str]]]:
+    """Predicates both have, and per input the columns of the others, which are tested after the join."""
+    both = set(one) & set(other)
+    columns: dict[str, frozenset[str]] = {}
+    for p in (set(one) | set(other)) - both:
+        for name, column in (p.left, p.right):
+            columns[name] = columns.get(name, frozenset()) | {column}
+    return tuple(sorted(both)), columns
+
+
+def _pair_input(a: ViewInput, b: ViewInput, tested: frozenset[str] | None) -> ViewInput:
     looser = a.filter.hull(b.filter)
+    window = a.window
+    if a.window is not None and b.window is not None and a.window < b.window:
+        window = b.window
     columns = None
     if a.columns is not None and b.columns is not None:
         columns = a.columns | b.columns
@@ -136,6 +172,42 @@ def _pair_input(a: ViewInput, b: ViewInput) -> ViewInput:
             columns |= a.filter.residual(looser)
         if looser is not b.filter:
             columns |= b.filter.residual(looser)
-    if looser is a.filter and columns == a.columns:
+        if tested is not None:
+            columns |= tested
+        if a.window != b.window:
+            columns |= {TIME}
+    if looser is a.filter and columns == a.columns and window == a.window:
         return a
-    return ViewInput(a.name, looser, a.window, columns)
+    return ViewInput(a.name, looser, window, columns)
+
+
+def is_connected(view: View) -> bool:
+    """Whether the predicates connect all inputs."""
+    reached = {view.inputs[0].name}
+    while True:
+        near = {b for p in view.predicates for a, b in _ways(p) if a in reached}
+        if near <= reached:
+            return reached == view.names
+        reached |= near
+
+
+def _ways(p: JoinPredicate) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (p.left[0], p.right[0]), (p.right[0], p.left[0])
+
+
+def rename_view(view: View, aliases: Aliases) -> View:
+    """The same view, inputs called otherwise."""
+    if not aliases:
+        return view
+    names = dict(aliases)
+    inputs = [ViewInput(names.get(i.name, i.name), i.filter, i.window, i.columns) for i in view.inputs]
+    predicates = []
+    for p in view.predicates:
+        left, right = ((names.get(n, n), c) for n, c in (p.left, p.right))
+        predicates.append(
+            JoinPredicate(left, right, p.op) if left < right else JoinPredicate(right, left, FLIP[p.op])
+        )
+    return View(tuple(sorted(inputs, key=lambda i: i.name)), tuple(sorted(predicates)), view.slide)
+
+
+FLIP = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}

@@ -28,12 +28,12 @@ from scipy.sparse import coo_array
 
 from headrace.errors import NetworkError
 from headrace.network.join_query import JoinQuery
-from headrace.network.join_view import View, combine_views, restrict_view
+from headrace.network.join_view import View, combine_views, is_connected, restrict_view
 from headrace.network.subsets import Subsets
 from headrace.network.world import World
 
 MOST_VARIABLES = 400_000
-MOST_VARIANTS = 16
+MOST_VARIANTS = 32
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ def _model(world: World, queries: Sequence[JoinQuery]) -> _Programme:
                     runs.setdefault((view, n), []).append(made)
                     wants += [(half, n, made) for half in halves]
     sinks = _sinks(model, problems, variants)
-    serving: dict[tuple[object, ...], list[View]] = {}
+    serving: dict[object, list[View]] = {}
     for views, _ in variants:
         for view in views:
-            serving.setdefault(view.signature, []).append(view)
+            serving.setdefault(_key(view), []).append(view)
     for what, n, run in wants:
         _supply(
             world, model, distance, runs, sinks, serving, what, n, {run: 1.0} if run is not None else {}, None
@@ -140,8 +140,8 @@ def _sinks(
     """Per query the views its delivery may carry, of which it carries one."""
     sinks = []
     for problem in problems:
-        signature = problem.view.signature
-        same = [v for views, _ in variants for v in views if v.signature == signature] or [problem.view]
+        signature = _key(problem.view)
+        same = [v for views, _ in variants for v in views if _key(v) == signature] or [problem.view]
         options = [
             (v, model.variable(0.0, binary=True), problem.sink)
             for v in same
@@ -158,7 +158,7 @@ def _supply(
     distance: np.ndarray,
     runs: dict[tuple[View, int], list[int]],
     sinks: list[list[tuple[View, int, int]]],
-    serving: dict[tuple[object, ...], list[View]],
+    serving: dict[object, list[View]],
     what: View,
     n: int,
     needed: dict[int, float],
@@ -171,7 +171,7 @@ def _supply(
         source = world.network.at(world.catalog.stream(what.inputs[0].stream).node)
         if np.isfinite(distance[source, n]):
             takes[model.variable(flow * float(distance[source, n]), binary=False)] = 1.0
-    for view in serving.get(what.signature, ()):
+    for view in serving.get(_key(what), ()):
         if combine_views((view, what)) != view:
             continue
         for m in range(len(distance)):
@@ -184,7 +184,7 @@ def _supply(
             if (
                 not np.isfinite(distance[m, n])
                 or other == query
-                or view.signature != what.signature
+                or _key(view) != _key(what)
                 or combine_views((view, what)) != view
             ):
                 continue
@@ -211,6 +211,11 @@ def _ranked(
     model.row({ranks[query]: 1.0, ranks[other]: -1.0, take: -size}, 1.0 - size, np.inf)
 
 
+def _key(view: View) -> object:
+    """Views with one key may serve one another, relaxed; other names for one stream are not tried here."""
+    return view.names, view.reuse_key
+
+
 def _variants(
     problems: list[Subsets],
 ) -> list[tuple[list[View], list[tuple[frozenset[str], frozenset[str]]]]]:
@@ -219,7 +224,7 @@ def _variants(
     for problem in problems:
         for mask, halves in problem.splits.items():
             view = problem.view_of(mask)
-            views, splits = asked.setdefault(view.signature, ([], []))
+            views, splits = asked.setdefault(_key(view), ([], []))
             if view not in views:
                 views.append(view)
             for a, b in halves:
@@ -232,7 +237,7 @@ def _variants(
         for size in range(2, len(views) + 1):
             for some in combinations(views, size):
                 one = combine_views(some)
-                if one not in wider:
+                if one not in wider and is_connected(one):
                     wider.append(one)
         if len(wider) > MOST_VARIANTS:
             raise NetworkError(

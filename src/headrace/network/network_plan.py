@@ -17,7 +17,7 @@ from headrace.network.deployment import (
     ViewFeed,
     settle_views,
 )
-from headrace.network.join_view import View
+from headrace.network.join_view import Aliases, View
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class PlanLeaf:
     view: View
     node: str
     origin: FeedOrigin
+    aliases: Aliases = ()
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def deploy_plan(deployment: Deployment, plan: QueryPlan) -> Deployment:
 
     def build(tree: PlanTree) -> ViewFeed:
         if isinstance(tree, PlanLeaf):
-            return ViewFeed(tree.origin, tree.node, tree.view)
+            return ViewFeed(tree.origin, tree.node, tree.view, tree.aliases)
         left, right = build(tree.left), build(tree.right)
         number = 1
         while f"{plan.query}.{number}" in taken:

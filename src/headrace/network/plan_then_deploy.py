@@ -13,6 +13,7 @@ from headrace.network.exact import build_tree, search_optimum
 from headrace.network.join_order import order_by_size
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import QueryPlan
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.subsets import Subsets
 from headrace.network.world import World
 
@@ -23,7 +24,7 @@ def plan_then_deploy(
     started = time.perf_counter()
     problem = Subsets(world, query)
     splits = order_by_size(problem)
-    derived = problem.derived(deployed) if reuse else []
+    derived = find_reusable(problem, deployed) if reuse else []
     entries = problem.bases() + [e for e in derived if e.mask in splits]
     best = search_optimum(problem, entries, splits, deployed)
     return QueryPlan(

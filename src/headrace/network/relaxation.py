@@ -21,6 +21,7 @@ from headrace.network.join_order import order_by_size
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import QueryPlan
 from headrace.network.plan_search import Found, FoundEntry, FoundJoin, Splits, unplaceable_error
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
 
@@ -36,7 +37,7 @@ def relaxation(
     problem = Subsets(world, query)
     splits = order_by_size(problem)
     at, rounds = settle_springs(problem, splits, points)
-    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
     barred: set[tuple[int, int]] = set()
     spare = world.spare(deployed)
     for _ in range(len(world.network.nodes) * max(1, len(splits))):

@@ -21,6 +21,7 @@ from headrace.network.join_view import View, combine_views
 from headrace.network.network_plan import PlanTree, QueryPlan, deploy_plan
 from headrace.network.plan_search import WholeField, fill_table
 from headrace.network.planners import Planner
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.subsets import Subsets
 from headrace.network.world import World
 
@@ -38,7 +39,7 @@ def shared_views(world: World, queries: Sequence[JoinQuery]) -> list[tuple[View,
         problem = Subsets(world, query)
         for mask in problem.splits:
             view = problem.view_of(mask)
-            views, those = users.setdefault(view.signature, ([], []))
+            views, those = users.setdefault((view.names, view.reuse_key, view.predicates), ([], []))
             views.append(view)
             those.append(query)
     several = [(combine_views(views), those) for views, those in users.values() if len(those) > 1]
@@ -107,7 +108,7 @@ def _offers(
     table = fill_table(
         problem,
         WholeField(world.metric),
-        problem.bases() + problem.derived(bare),
+        problem.bases() + find_reusable(problem, bare),
         problem.full,
         problem.splits,
         world.spare(bare),

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from headrace.errors import NetworkError
+from headrace.network.join_view import TIME, TIME_WIDTH
 
 GUESSED_EQUALITY = 0.1
 GUESSED_PREDICATE = 1 / 3
@@ -52,7 +53,8 @@ class BaseStream:
         """Bytes of a tuple reduced to some columns; all of it if none are named or none are declared."""
         if columns is None or not self.columns:
             return self.size
-        return min(self.size, sum(self.column[c].width for c in columns if c in self.column))
+        time = TIME_WIDTH if TIME in columns else 0.0
+        return time + min(self.size, sum(self.column[c].width for c in columns if c != TIME))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
 
@@ -53,14 +53,14 @@ class Condition:
     expression: str
     columns: frozenset[str]
     atoms: frozenset[Atom]
+    ranged: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranged", any(atom.value is None for atom in self.atoms))
 
     @cached_property
     def selectivity(self) -> float:
         return min(1.0, sum(atom.selectivity for atom in self.atoms))
-
-    @cached_property
-    def ranged(self) -> bool:
-        return any(atom.value is None for atom in self.atoms)
 
     @property
     def values(self) -> int | None:

@@ -9,7 +9,6 @@ at its node for nothing, a derived stream at its node for what its relaxation co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,10 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from headrace.errors import NetworkError
-from headrace.network.deployment import Deployment, FeedOrigin
+from headrace.network.deployment import FeedOrigin
 from headrace.network.join_query import JoinQuery, normalize_query
-from headrace.network.join_view import View, restrict_view
-from headrace.network.world import Relaxations, World
+from headrace.network.join_view import Aliases, View, restrict_view
+from headrace.network.world import World
 
 MOST_INPUTS = 12
 
@@ -28,7 +27,7 @@ MOST_INPUTS = 12
 @dataclass(frozen=True)
 class Entry:
     """A set of streams that is there: at which node, for how much, from where; `loads` is per operator
-    relaxed.
+    relaxed, `aliases` what the inputs are called there, if otherwise.
     """
 
     mask: int
@@ -36,6 +35,7 @@ class Entry:
     cost: float
     origin: FeedOrigin
     loads: tuple[tuple[str, float], ...] = ()
+    aliases: Aliases = ()
 
 
 class Subsets:
@@ -159,38 +159,3 @@ class Subsets:
             node = self.world.network.at(self.world.catalog.stream(one.stream).node)
             found.append(Entry(1 << i, node, 0.0, FeedOrigin("stream", one.stream)))
         return found
-
-    def derived(self, deployment: Deployment) -> list[Entry]:
-        """The derived streams that can serve a set of this query's streams, with what their relaxation
-        costs.
-        """
-        wanted = {self.view_of(m).signature: m for m in self.sensible if m.bit_count() > 1}
-        spare = self.world.spare(deployment)
-        limit = self._everything_to_the_sink()
-        known: Relaxations = {}
-        found = []
-        offers = [(FeedOrigin("operator", o.id), o.node, o.view) for o in deployment.operators]
-        offers += [(FeedOrigin("sink", d.query), d.node, d.feed.view) for d in deployment.deliveries]
-        for origin, node, offered in offers:
-            mask = wanted.get(offered.signature)
-            if mask is None:
-                continue
-            cost, loads = self.world.relaxation(deployment, origin, self.view_of(mask), limit, known)
-            if cost <= limit and all(
-                more <= self._room(deployment, spare, name) for name, more in loads.items()
-            ):
-                at = self.world.network.at(node)
-                found.append(Entry(mask, at, max(0.0, cost), origin, tuple(sorted(loads.items()))))
-        return found
-
-    def _everything_to_the_sink(self) -> float:
-        """What shipping all base streams to the sink costs: no relaxation dearer than that is worth a
-        look.
-        """
-        world = self.world
-        if world.costs.processing or any(not n.hosts or np.isfinite(n.capacity) for n in world.network.nodes):
-            return math.inf  # then it may not be possible
-        return sum(world.metric.travel(self.flow(e.mask), e.node, self.sink) for e in self.bases())
-
-    def _room(self, deployment: Deployment, spare: np.ndarray, operator: str) -> float:
-        return float(spare[self.world.network.at(deployment.operator[operator].node)]) + 1e-9

@@ -38,19 +38,25 @@ def synthetic(
     rates: tuple[float, float] = RATES,
     selectivities: tuple[float, float] = SELECTIVITIES,
     costs: CostModel = COST_MODELS["tuples"],
+    common_key: bool = False,
 ) -> tuple[World, list[JoinQuery]]:
-    """Uniform streams and random queries on a network; every tuple, joined or not, counts the same."""
+    """Uniform streams and random queries on a network; every tuple, joined or not, counts the same.
+
+    With a `common_key` all streams join on one column, so that any streams of a query can meet first.
+    """
     rng = random.Random(seed)
     names = [f"S{i}" for i in range(streams)]
     placed = tuple(BaseStream(n, rng.choice(network.names), rng.uniform(*rates)) for n in names)
+    key = {(a, b): "key" if common_key else b for a in names for b in names}
     edges = tuple(
-        Selectivity(f"{a}.{b}", f"{b}.{a}", rng.uniform(*selectivities)) for a, b in combinations(names, 2)
+        Selectivity(f"{a}.{key[a, b]}", f"{b}.{key[b, a]}", rng.uniform(*selectivities))
+        for a, b in combinations(names, 2)
     )
     asked = []
     for number in range(queries):
         chosen = rng.sample(names, rng.randint(*joins) + 1)
         pairs = [(chosen[rng.randrange(i)], chosen[i]) for i in range(1, len(chosen))]
-        predicates = tuple(parse_predicate(f"{a}.{b}", f"{b}.{a}") for a, b in pairs)
+        predicates = tuple(parse_predicate(f"{a}.{key[a, b]}", f"{b}.{key[b, a]}") for a, b in pairs)
         inputs = tuple(ViewInput(n) for n in chosen)
         asked.append(JoinQuery(f"Q{number + 1}", rng.choice(network.names), inputs, predicates))
     return World(network, Catalog(placed, edges), costs), asked

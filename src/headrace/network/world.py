@@ -11,7 +11,7 @@ import numpy as np
 from headrace.errors import NetworkError
 from headrace.network.deployment import Deployment, FeedOrigin, JoinOperator, SinkDelivery, ViewFeed
 from headrace.network.distance_metric import DistanceMetric, Vector
-from headrace.network.join_view import View, combine_views, restrict_view
+from headrace.network.join_view import View, combine_views, is_connected, rename_view, restrict_view
 from headrace.network.rate_estimate import RateEstimator
 from headrace.network.stream_catalog import Catalog
 from headrace.network.topology import USAGE, CostModel, Network
@@ -102,7 +102,14 @@ class World:
         widened = combine_views((offered, asked))
         if widened == offered:
             return 0.0, {}
-        known = {} if known is None else known
+        return self.widening(deployment, origin, widened, limit, {} if known is None else known)
+
+    def widening(
+        self, deployment: Deployment, origin: FeedOrigin, widened: View, limit: float, known: Relaxations
+    ) -> tuple[float, dict[str, float]]:
+        """What it costs to let an operator or sink carry a wider view; no relaxing makes a join a cross
+        product.
+        """
         if (origin, widened) not in known:
             known[origin, widened] = self._widening(deployment, origin, widened, limit, known)
         return known[origin, widened]
@@ -118,6 +125,8 @@ class World:
         loads: dict[str, float] = {}
         for feed in feeds:
             wide = restrict_view(widened, feed.view.names)
+            if wide.predicates != feed.view.predicates and not is_connected(wide):
+                return math.inf, {}
             distance = self.distance(feed.node, producer.node)
             if distance:
                 more = self.flow(wide) - self.flow(feed.view)
@@ -129,7 +138,8 @@ class World:
             if cost > limit:
                 return math.inf, {}
             if feed.origin.kind != "stream":
-                above, further = self.relaxation(deployment, feed.origin, wide, limit, known)
+                asked = rename_view(wide, feed.aliases)
+                above, further = self.relaxation(deployment, feed.origin, asked, limit, known)
                 cost += above
                 for name, more in further.items():
                     loads[name] = loads.get(name, 0.0) + more
