@@ -162,7 +162,7 @@ def render_text(report: PlanReport, explain: bool = False) -> str:
     )
     if explain:
         lines.append("")
-        lines.append("link                             flow        cost  carries")
+        lines.append(f"link                        {world.costs.unit + '/s':>10}        cost  carries")
         for u in list_link_usage(world, d):
             lines.append(f"{u.a + ' – ' + u.b:<28} {u.flow:>9.4g}   {u.cost:>9.4g}  {', '.join(u.carried)}")
     return "\n".join(lines)
@@ -251,8 +251,10 @@ def render_dot(report: PlanReport) -> str:
         lines.append(f'  "sink {one.query}" [shape=oval, label="{one.query}\\n{one.node}"];')
 
     def edge(feed: ViewFeed, to: str) -> None:
-        rate = report.world.estimate.bytes(feed.view)
-        lines.append(f'  "{feed.origin.kind} {feed.origin.name}" -> "{to}" [label="{rate:.3g} B/s"];')
+        rate = report.world.flow(feed.view)
+        lines.append(
+            f'  "{feed.origin.kind} {feed.origin.name}" -> "{to}" [label="{rate:.3g} {report.world.costs.unit}/s"];'
+        )
 
     for o in d.operators:
         for feed in o.feeds:

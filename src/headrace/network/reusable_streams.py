@@ -10,8 +10,9 @@ A stream used twice in a query is `S` and `S#2`, and which is which is a matter 
 of the one query's uses to the other's are tried, and the cheapest is kept with the entry as `aliases`.
 
 "Operators are reused only when the resulting cost is less than that of deploying a new operator" (section
-4.1.1): a relaxation is not offered that costs more than having the set at that very node without it, made of base
-streams and of what serves as it is. That limit also ends most pricing early, which is where the time goes when hundreds of queries share joins.
+4.1.1): a relaxation is not offered that costs more than having the set at that very node without it, made of
+base streams and of what serves as it is. That limit also ends most pricing early, which is where the time
+goes when hundreds of queries share joins.
 """
 
 from __future__ import annotations
