@@ -121,9 +121,46 @@ def airline(data: dict[str, Any]) -> dict[str, str]:
     )
     rows = []
     for r in runs:
-        rows.append([r.algorithm, _ratio(r, runs), f"{r.examined[-1]:.1e}", str(r.joins), str(r.selections)])
-    head = ["algorithm", "cost against exact", "plans examined", "joins", "filters"]
-    return {"airline": markdown(head, rows)}
+        mean, least, most = _ratios(data["runs"], r.algorithm)
+        spread = f"{least:.3f} – {most:.3f}"
+        cells = [f"{mean:.3f}", spread, f"{r.examined[-1]:.1e}", str(r.joins), str(r.selections)]
+        rows.append([r.algorithm, *cells])
+    seeds = len({r["seed"] for r in data["runs"]})
+    head = [
+        "algorithm",
+        f"cost against exact, mean of {seeds} networks",
+        "least – most",
+        "plans examined",
+        "joins",
+    ]
+    return {"airline": markdown([*head, "filters"], rows)}
+
+
+def _ratios(rows: list[dict[str, Any]], algorithm: str) -> tuple[float, float, float]:
+    """Cost against exact on each network: mean, least, most."""
+    cost = {(r["seed"], r["run"]["algorithm"]): r["run"]["costs"][-1] for r in rows}
+    found = [c / cost[seed, "exact"] for (seed, name), c in cost.items() if name == algorithm]
+    return fmean(found), min(found), max(found)
+
+
+def common_key(data: dict[str, Any]) -> dict[str, str]:
+    rows = []
+    for a in COMPARED:
+        mean, least, most = _ratios(data["runs"], a)
+        run = mean_run(r for r in data["runs"] if r["run"]["algorithm"] == a)
+        rows.append(
+            [a, f"{mean:.3f}", f"{least:.3f} – {most:.3f}", f"{run.examined[-1]:.1e}", str(run.joins)]
+        )
+    head = ["algorithm", "cost against exact", "least – most", "plans examined", "joins"]
+    return {"common key": markdown(head, rows)}
+
+
+def airline_improved(data: dict[str, Any]) -> dict[str, str]:
+    gain = 100 * (1 - data["improved"] / data["cost"])
+    row = [f"{data['queries']} airline queries, 132 nodes", f"{data['planning_seconds']:.1f} s"]
+    row += [f"{data['improving_seconds']:.1f} s", f"{gain:.1f} %"]
+    head = ["workload", "planning with reuse", "improvement rounds", "cost saved by them"]
+    return {"airline improved": markdown(head, [row])}
 
 
 def scale(data: dict[str, Any]) -> dict[str, str]:
@@ -203,4 +240,6 @@ PARTS: dict[str, Callable[[dict[str, Any]], dict[str, str]]] = {
     "topologies": topologies,
     "yardstick": yardstick,
     "airline": airline,
+    "common-key": common_key,
+    "airline-improved": airline_improved,
 }

@@ -23,6 +23,8 @@ from headrace.network.world import World
 
 LEAST_GAIN = 1e-9
 SMALL_SET = 8
+WORTH_A_PASS = 1e-3  # of a large set, a pass that gained less is the last
+MOST_USERS = 24  # of a view offered within a large set: each is planned anew for every node tried
 
 
 @dataclass(frozen=True)
@@ -67,16 +69,18 @@ def improve_set(
     `sharing` says how far to go in offering joins at shared places: 0 not at all, then the stages of
     `seeding.list_groups`; by default all of them for sets of up to SMALL_SET queries, the first for larger ones.
     """
-    stages = (3 if len(queries) <= SMALL_SET else 1) if sharing is None else sharing
+    small = len(queries) <= SMALL_SET
+    stages = (3 if small else 1) if sharing is None else sharing
     state = _SetState(world, planner, outcome.deployment, {p.query: p for p in outcome.plans})
     for _ in range(rounds):
         before = state.cost
-        while state.replan(queries):
+        while state.replan(queries, LEAST_GAIN if small else WORTH_A_PASS):
             pass
         for stage in range(stages):
             if not state.has_gained(before):
                 for views, users in list_groups(world, queries, stage):
-                    state.seed(views, users)
+                    if small or len(users) <= MOST_USERS:
+                        state.seed(views, users)
         if not state.has_gained(before):
             break
     ordered = tuple(state.plans[q.name] for q in queries if q.name in state.plans)
@@ -95,8 +99,8 @@ class _SetState:
     def __post_init__(self) -> None:
         self.cost = self.world.cost(self.current)
 
-    def has_gained(self, before: float) -> bool:
-        return before - self.cost > LEAST_GAIN * before
+    def has_gained(self, before: float, least: float = LEAST_GAIN) -> bool:
+        return before - self.cost > least * before
 
     def offer(self, trial: Deployment, made: Iterable[QueryPlan]) -> None:
         after = self.world.cost(trial)
@@ -104,14 +108,14 @@ class _SetState:
             self.current, self.cost = trial, after
             self.plans.update((p.query, p) for p in made)
 
-    def replan(self, queries: Iterable[JoinQuery]) -> bool:
+    def replan(self, queries: Iterable[JoinQuery], least: float = LEAST_GAIN) -> bool:
         """Each query once, beside the others."""
         before = self.cost
         for query in queries:
             without = withdraw_query(self.current, query.name)
             plan = self.planner(query, without)
             self.offer(deploy_plan(without, plan), (plan,))
-        return self.has_gained(before)
+        return self.has_gained(before, least)
 
     def seed(self, views: Sequence[View], users: Sequence[JoinQuery]) -> None:
         """Offer views at shared places; after each, let its users reconsider once."""
