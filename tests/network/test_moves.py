@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from headrace.errors import NetworkError
-from headrace.network.deployment import EMPTY, JoinOperator
+from headrace.network.deployment import EMPTY, FeedOrigin, JoinOperator, withdraw_query
 from headrace.network.deployment_change import adapt_deployment, remove_query
 from headrace.network.deployment_moves import apply_moves, keep_names, list_moves, sort_parts
 from headrace.network.exact import exact
@@ -172,3 +172,19 @@ def test_moves_read_like_sentences():
     assert "move A ⋈ B at b → c, 2000 bytes of state, cost 2000.0" in texts
     with pytest.raises(NetworkError):
         exact(world, replace(problem.query, sink="nowhere"))
+
+
+def test_a_sink_that_others_read_goes_on_under_another_name():
+    """Its query comes back with another plan: the old sink is renamed, and who reads it keeps its state."""
+    world, problem = line_world()
+    plan = tree_of(problem, 0b011, "b")
+    first = deploy_plan(EMPTY, plan)
+    feed = PlanLeaf(problem.view_of(7), "d", FeedOrigin("sink", "Q"))
+    both = deploy_plan(first, QueryPlan("R", "c", feed, 0.0, "test"))
+    again = deploy_plan(withdraw_query(both, "Q"), tree_of(problem, 0b110, "c"))
+    assert "Q (former)" in again.delivery
+    new = keep_names(world, both, again)
+    moves = list_moves(world, both, new)
+    assert apply_moves(both, moves) == sort_parts(new)
+    assert [m.kind for m in moves if m.view == "R"] == []
+    assert "rename" in {m.kind for m in moves}

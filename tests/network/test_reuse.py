@@ -6,15 +6,19 @@ import random
 
 import pytest
 
-from headrace.network.deployment import EMPTY, settle_views, withdraw_query
+from headrace.network.deployment import EMPTY, FeedOrigin, settle_views, withdraw_query
 from headrace.network.deployment_json import deployment_from_data, deployment_to_data
 from headrace.network.exact import exact
 from headrace.network.exhaustive import exhaustive
 from headrace.network.join_query import JoinQuery, normalize_query, parse_predicate
 from headrace.network.join_view import TIME, ViewInput, combine_views, rename_view
 from headrace.network.network_plan import deploy_plan, list_reused
+from headrace.network.planners import PreparedWorld
+from headrace.network.query_sets import deploy_in_order, improve_set
+from headrace.network.reusable_streams import _settle_twice_used
 from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics
 from headrace.network.stream_filters import NONE, Atom, Condition, StreamFilter
+from headrace.network.subsets import Entry
 from headrace.network.topology import Link, Network, NetworkNode
 from headrace.network.world import World
 
@@ -152,3 +156,52 @@ def test_mixed_windows_predicates_and_aliases_against_enumeration(seed):
     for name in rng.sample(names, len(names)):
         deployed = withdraw_query(deployed, name)
     assert deployed == EMPTY
+
+
+@pytest.mark.parametrize("value", ["1", "2"])
+def test_one_stream_for_two_sets_of_one_query(value):
+    """S ⋈ T twice in one query: what is deployed may serve both, and the plan costs what it adds."""
+    world = line_world()
+    kept = StreamFilter((Condition("f", frozenset("f"), frozenset((Atom(0.02, "1"),))),))
+    first = JoinQuery(
+        "Q1",
+        "n4",
+        (ViewInput("S", kept, 60.0, frozenset("v")), ViewInput("T", NONE, 60.0, frozenset("v"))),
+        (parse_predicate("S.k", "T.k"),),
+        60.0,
+    )
+    asked = StreamFilter((Condition("f", frozenset("f"), frozenset((Atom(0.02, value),))),))
+    names = ("S", "T", "S#2", "T#2")
+    inputs = tuple(ViewInput(n, asked if n[0] == "S" else NONE, 60.0, frozenset("v")) for n in names)
+    on = (("S.k", "T.k"), ("S#2.k", "T#2.k"), ("S.m", "S#2.m"))
+    query = JoinQuery("Q2", "n4", inputs, tuple(parse_predicate(a, b) for a, b in on), 60.0)
+    deployed = deploy_plan(EMPTY, exact(world, first))
+    plan = exact(world, query, deployed)
+    after = deploy_plan(deployed, plan)
+    assert world.cost(after) - world.cost(deployed) == pytest.approx(plan.cost, abs=1e-6)
+    assert (value == "2") or list_reused(plan.tree)
+
+
+def test_two_relaxations_of_one_stream_are_not_added_up():
+    """One stream serves two sets as it is, or one of them at a price; of two ways to name inputs the cheaper."""
+    one, other = FeedOrigin("operator", "Q.1"), FeedOrigin("operator", "Q.2")
+
+    def kept(*offers: tuple[FeedOrigin, int, float]) -> list[tuple[str, int, float]]:
+        entries = [Entry(mask, 0, cost, origin) for origin, mask, cost in offers]
+        return sorted((e.origin.name, e.mask, e.cost) for e in _settle_twice_used(entries))
+
+    assert kept((one, 3, 0.0), (one, 12, 0.0)) == [("Q.1", 3, 0.0), ("Q.1", 12, 0.0)]
+    assert kept((one, 3, 5.0), (one, 12, 2.0)) == [("Q.1", 12, 2.0)]
+    assert kept((one, 3, 0.0), (one, 12, 2.0)) == [("Q.1", 3, 0.0)]
+    assert kept((one, 3, 4.0), (one, 3, 1.0)) == [("Q.1", 3, 1.0)]
+    assert kept((one, 3, 5.0), (other, 12, 2.0)) == [("Q.1", 3, 5.0), ("Q.2", 12, 2.0)]
+
+
+def test_sets_with_different_windows_can_be_improved():
+    """Views loosened for several windows are offered like any other."""
+    world = line_world()
+    windows = ((60.0, 300.0), (300.0, 60.0), (120.0, 120.0))
+    queries = [ask(f"Q{i}", w, sink=f"n{i + 2}") for i, w in enumerate(windows)]
+    planner = PreparedWorld(world).planner("exact")
+    first = deploy_in_order(planner, queries)
+    assert improve_set(world, planner, queries, first).cost <= first.cost + 1e-6

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from headrace.errors import NetworkError
-from headrace.network.join_view import JoinPredicate, View, ViewInput
+from headrace.network.join_view import TIME, JoinPredicate, View, ViewInput
 from headrace.network.stream_catalog import Catalog
 from headrace.network.stream_filters import Atom, Condition, StreamFilter, conjoin_conditions
 
@@ -119,7 +119,7 @@ def check_columns(catalog: Catalog, query: JoinQuery) -> None:
         spoken = set(one.columns or ())
         spoken |= {end[1] for p in query.predicates for end in (p.left, p.right) if end[0] == one.name}
         spoken |= {c for condition in one.filter.conditions for c in condition.columns}
-        strange = sorted(spoken - set(stream.column)) if stream.columns else []
+        strange = sorted(spoken - set(stream.column) - {TIME}) if stream.columns else []
         if strange:
             raise NetworkError(
                 f"query {query.name!r}: stream {stream.name!r} has no column {strange[0]!r}; it has"
