@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from headrace.errors import NetworkError
 from headrace.network.join_view import Aliases, View, combine_views, rename_view, restrict_view
 
 
-@dataclass(frozen=True)
-class FeedOrigin:
+class FeedOrigin(NamedTuple):
     """Where a feed comes from: a base stream, an operator's output, or what arrives at a query's sink."""
 
     kind: Literal["stream", "operator", "sink"]

@@ -129,7 +129,12 @@ def combine_views(views: Iterable[View]) -> View:
 
 
 def _pair(one: View, other: View) -> View:
-    if one is other or one == other:
+    return one if one is other else _combine_two(one, other)
+
+
+@lru_cache(maxsize=1 << 17)  # planning a set again asks for the same pairs over and over
+def _combine_two(one: View, other: View) -> View:
+    if one == other:
         return one
     if one.predicates == other.predicates:
         predicates, dropped = one.predicates, _NOTHING

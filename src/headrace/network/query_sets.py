@@ -114,7 +114,8 @@ class _SetState:
         for query in queries:
             without = withdraw_query(self.current, query.name)
             plan = self.planner(query, without)
-            self.offer(deploy_plan(without, plan), (plan,))
+            if self.world.cost(without) + plan.cost < self.cost * (1 - LEAST_GAIN):
+                self.offer(deploy_plan(without, plan), (plan,))
         return self.has_gained(before, least)
 
     def seed(self, views: Sequence[View], users: Sequence[JoinQuery]) -> None:

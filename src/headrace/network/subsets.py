@@ -45,7 +45,9 @@ class Subsets:
         self.world = world
         self.query = query
         self.sink = world.network.at(query.sink)
-        self.view = normalize_query(world.catalog, query)
+        self._views = world.views_of(query)  # the same objects each time a query is planned
+        full = self._views.get(0) or normalize_query(world.catalog, query)
+        self.view = self._views.setdefault(0, full)
         self.names = tuple(i.name for i in self.view.inputs)
         if len(self.names) > MOST_INPUTS:
             raise NetworkError(
@@ -54,7 +56,6 @@ class Subsets:
             )
         self.full = (1 << len(self.names)) - 1
         self.cross_products = cross_products
-        self._views: dict[int, View] = {}
         self._flows: dict[int, float] = {}
         self._check()
 

@@ -11,6 +11,7 @@ import numpy as np
 from headrace.errors import NetworkError
 from headrace.network.deployment import Deployment, FeedOrigin, JoinOperator, SinkDelivery, ViewFeed
 from headrace.network.distance_metric import DistanceMetric, Vector
+from headrace.network.join_query import JoinQuery
 from headrace.network.join_view import View, combine_views, is_connected, rename_view, restrict_view
 from headrace.network.rate_estimate import RateEstimator
 from headrace.network.stream_catalog import Catalog
@@ -52,6 +53,14 @@ class World:
 
     @cached_property
     def _flows(self) -> dict[View, float]:
+        return {}
+
+    def views_of(self, query: JoinQuery) -> dict[int, View]:
+        """What a query needs of sets of its streams, as far as it was worked out; 0 is the whole of it."""
+        return self._views.setdefault(query, {})
+
+    @cached_property
+    def _views(self) -> dict[JoinQuery, dict[int, View]]:
         return {}
 
     def distance(self, a: str, b: str) -> float:
