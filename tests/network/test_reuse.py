@@ -6,12 +6,14 @@ import random
 
 import pytest
 
+from headrace.network import reusable_streams
 from headrace.network.deployment import EMPTY, FeedOrigin, settle_views, withdraw_query
 from headrace.network.deployment_json import deployment_from_data, deployment_to_data
 from headrace.network.exact import exact
 from headrace.network.exhaustive import exhaustive
 from headrace.network.join_query import JoinQuery, normalize_query, parse_predicate
 from headrace.network.join_view import TIME, ViewInput, combine_views, rename_view
+from headrace.network.network_generators import transit_stub
 from headrace.network.network_plan import deploy_plan, list_reused
 from headrace.network.planners import PreparedWorld
 from headrace.network.query_sets import deploy_in_order, improve_set
@@ -20,6 +22,7 @@ from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistic
 from headrace.network.stream_filters import NONE, Atom, Condition, StreamFilter
 from headrace.network.subsets import Entry
 from headrace.network.topology import Link, Network, NetworkNode
+from headrace.network.workload import enterprise
 from headrace.network.world import World
 
 LINE = tuple(Link(f"n{i}", f"n{i + 1}", 2.0) for i in range(4))
@@ -205,3 +208,22 @@ def test_sets_with_different_windows_can_be_improved():
     planner = PreparedWorld(world).planner("exact")
     first = deploy_in_order(planner, queries)
     assert improve_set(world, planner, queries, first).cost <= first.cost + 1e-6
+
+
+def test_what_cannot_pay_is_not_priced_but_nothing_is_lost(monkeypatch):
+    """The optimum is the same when every derived stream is priced to the end, however dear."""
+    world, queries = enterprise(transit_stub(1), 1, 75)
+    begin = reusable_streams._Pricing.__init__
+
+    def price_all(self, *given):
+        begin(self, *given)
+        self.limited = False
+
+    deployed = EMPTY
+    for number, query in enumerate(queries):
+        plan = exact(world, query, deployed)
+        if number > 25:
+            with monkeypatch.context() as patch:
+                patch.setattr(reusable_streams._Pricing, "__init__", price_all)
+                assert plan.cost == pytest.approx(exact(world, query, deployed).cost), query.name
+        deployed = deploy_plan(deployed, plan)

@@ -17,7 +17,8 @@ from headrace.network.rate_estimate import RateEstimator
 from headrace.network.stream_catalog import Catalog
 from headrace.network.topology import USAGE, CostModel, Network
 
-Relaxations = dict[tuple[FeedOrigin, View], tuple[float, dict[str, float]]]
+# per producer and wider view: the cost, the loads, and the limit past which pricing was given up
+Relaxations = dict[tuple[FeedOrigin, View], tuple[float, dict[str, float], float]]
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,11 @@ class World:
         """What it costs to let an operator or sink carry a wider view; no relaxing makes a join a cross
         product.
         """
-        if (origin, widened) not in known:
-            known[origin, widened] = self._widening(deployment, origin, widened, limit, known)
-        return known[origin, widened]
+        found = known.get((origin, widened))
+        if found is None or (math.isinf(found[0]) and limit > found[2]):  # given up at a lower limit: go on
+            found = (*self._widening(deployment, origin, widened, limit, known), limit)
+            known[origin, widened] = found
+        return found[0], found[1]
 
     def _widening(
         self, deployment: Deployment, origin: FeedOrigin, widened: View, limit: float, known: Relaxations
