@@ -7,6 +7,7 @@ imported.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +85,18 @@ def test_imports_go_down_only() -> None:
             if root == "headrace" and here in rank and rank.get(there, -1) > rank[here]:
                 wrong.append(f"{path.relative_to(SOURCE)}:{line}: {here} imports {there}, which is above it")
     assert not wrong
+
+
+def test_a_name_means_one_thing() -> None:
+    """No two modules have one name, nor two classes: whoever searches for one finds it."""
+    modules = Counter(path.name for path in FILES if path.name != "__init__.py")
+    classes = Counter(
+        node.name
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, times in (modules + classes).items() if times > 1] == []
 
 
 def test_only_the_runtime_touches_spark() -> None:

@@ -10,12 +10,12 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.network.experiments import SIZES
-from headrace.network.compare import COMPARED, HIERARCHICAL, Run
-from headrace.network.figures import bars, cumulative, lines
-from headrace.network.generate import transit_stub
-from headrace.network.picture import svg
-from headrace.network.planners import Prepared
-from headrace.network.sets import incremental
+from headrace.network.compare_algorithms import COMPARED, HIERARCHICAL, AlgorithmRun
+from headrace.network.comparison_figures import draw_bars, draw_cumulative, draw_lines
+from headrace.network.network_generators import transit_stub
+from headrace.network.network_picture import draw_network
+from headrace.network.planners import PreparedWorld
+from headrace.network.query_sets import deploy_in_order
 from headrace.network.workload import synthetic
 
 ROOT = Path(__file__).parents[2]
@@ -37,11 +37,11 @@ def draw() -> None:
     picture()
 
 
-def mean_run(rows: Iterable[dict[str, Any]]) -> Run:
+def mean_run(rows: Iterable[dict[str, Any]]) -> AlgorithmRun:
     """The mean over seeds, query by query."""
-    runs = [Run.from_data(r["run"]) for r in rows]
+    runs = [AlgorithmRun.from_data(r["run"]) for r in rows]
     one = runs[0]
-    return Run(
+    return AlgorithmRun(
         one.algorithm,
         one.max_cs,
         one.height,
@@ -58,12 +58,12 @@ def markdown(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(parts + ["| " + " | ".join(r) + " |" for r in rows])
 
 
-def _ratio(run: Run, runs: list[Run]) -> str:
+def _ratio(run: AlgorithmRun, runs: list[AlgorithmRun]) -> str:
     return f"{run.cost / runs[0].cost:.3f}"
 
 
 def cluster_sizes(data: dict[str, Any]) -> dict[str, str]:
-    def of(algorithm: str, max_cs: int) -> Run:
+    def of(algorithm: str, max_cs: int) -> AlgorithmRun:
         rows = [r for r in data["runs"] if r["max_cs"] == max_cs and r["run"]["algorithm"] == algorithm]
         return mean_run(rows)
 
@@ -73,12 +73,12 @@ def cluster_sizes(data: dict[str, Any]) -> dict[str, str]:
         title = f"{algorithm}: {'plans examined' if what == 'plans' else 'cost'} by max_cs (Fig. {number})"
         runs = [of(algorithm, s) for s in SIZES]
         target, relative = FIGURES / f"network-fig{number:02}.svg", best if what == "cost" else None
-        cumulative(target, title, runs, what, what == "plans", relative)
+        draw_cumulative(target, title, runs, what, what == "plans", relative)
     for number, what in ((10, "cost"), (11, "plans")):
         title = f"NPC, Top-Down, Bottom-Up at max_cs 8: {what} (Fig. {number})"
         runs = [of(a, 8) for a in HIERARCHICAL]
         target, relative = FIGURES / f"network-fig{number}.svg", best if what == "cost" else None
-        cumulative(target, title, runs, what, what == "plans", relative)
+        draw_cumulative(target, title, runs, what, what == "plans", relative)
     rows = []
     for algorithm in HIERARCHICAL:
         ours = [of(algorithm, s) for s in SIZES]
@@ -89,11 +89,11 @@ def cluster_sizes(data: dict[str, Any]) -> dict[str, str]:
 
 
 def approaches(data: dict[str, Any]) -> dict[str, str]:
-    def of(algorithm: str, reuse: bool) -> Run:
+    def of(algorithm: str, reuse: bool) -> AlgorithmRun:
         return mean_run(r for r in data["runs"] if r["reuse"] == reuse and r["run"]["algorithm"] == algorithm)
 
     runs = [of(a, True) for a in COMPARED]
-    cumulative(FIGURES / "network-fig12.svg", "All approaches, synthetic workload (Fig. 12)", runs)
+    draw_cumulative(FIGURES / "network-fig12.svg", "All approaches, synthetic workload (Fig. 12)", runs)
     alone = {a: of(a, False) for a in COMPARED}
     rows = []
     for r in runs:
@@ -104,24 +104,63 @@ def approaches(data: dict[str, Any]) -> dict[str, str]:
 
 
 def motivation(data: dict[str, Any]) -> dict[str, str]:
-    runs = [Run.from_data(r["run"]) for r in data["runs"]]
+    runs = [AlgorithmRun.from_data(r["run"]) for r in data["runs"]]
     title = "64 nodes, 100 queries over five streams (Fig. 2)"
-    cumulative(FIGURES / "network-fig02.svg", title, runs)
+    draw_cumulative(FIGURES / "network-fig02.svg", title, runs)
     rows = [[r.algorithm, f"{r.cost:.4g}", f"{r.cost / runs[0].cost:.3f}"] for r in runs]
     return {"motivation": markdown(["algorithm", "cost", "against exact"], rows)}
 
 
 def airline(data: dict[str, Any]) -> dict[str, str]:
     runs = [mean_run(r for r in data["runs"] if r["run"]["algorithm"] == a) for a in COMPARED]
-    cumulative(FIGURES / "network-fig13.svg", "Enterprise workload: cost (Fig. 13)", runs, log=True)
+    draw_cumulative(FIGURES / "network-fig13.svg", "Enterprise workload: cost (Fig. 13)", runs, log=True)
     parts = {"joins": [r.joins for r in runs], "filters": [r.selections for r in runs]}
     names = [r.algorithm for r in runs]
-    bars(FIGURES / "network-fig14.svg", "Enterprise workload: operators (Fig. 14)", "deployed", names, parts)
+    draw_bars(
+        FIGURES / "network-fig14.svg", "Enterprise workload: operators (Fig. 14)", "deployed", names, parts
+    )
     rows = []
     for r in runs:
-        rows.append([r.algorithm, _ratio(r, runs), f"{r.examined[-1]:.1e}", str(r.joins), str(r.selections)])
-    head = ["algorithm", "cost against exact", "plans examined", "joins", "filters"]
-    return {"airline": markdown(head, rows)}
+        mean, least, most = _ratios(data["runs"], r.algorithm)
+        spread = f"{least:.3f} – {most:.3f}"
+        cells = [f"{mean:.3f}", spread, f"{r.examined[-1]:.1e}", str(r.joins), str(r.selections)]
+        rows.append([r.algorithm, *cells])
+    seeds = len({r["seed"] for r in data["runs"]})
+    head = [
+        "algorithm",
+        f"cost against exact, mean of {seeds} networks",
+        "least – most",
+        "plans examined",
+        "joins",
+    ]
+    return {"airline": markdown([*head, "filters"], rows)}
+
+
+def _ratios(rows: list[dict[str, Any]], algorithm: str) -> tuple[float, float, float]:
+    """Cost against exact on each network: mean, least, most."""
+    cost = {(r["seed"], r["run"]["algorithm"]): r["run"]["costs"][-1] for r in rows}
+    found = [c / cost[seed, "exact"] for (seed, name), c in cost.items() if name == algorithm]
+    return fmean(found), min(found), max(found)
+
+
+def common_key(data: dict[str, Any]) -> dict[str, str]:
+    rows = []
+    for a in COMPARED:
+        mean, least, most = _ratios(data["runs"], a)
+        run = mean_run(r for r in data["runs"] if r["run"]["algorithm"] == a)
+        rows.append(
+            [a, f"{mean:.3f}", f"{least:.3f} – {most:.3f}", f"{run.examined[-1]:.1e}", str(run.joins)]
+        )
+    head = ["algorithm", "cost against exact", "least – most", "plans examined", "joins"]
+    return {"common key": markdown(head, rows)}
+
+
+def airline_improved(data: dict[str, Any]) -> dict[str, str]:
+    gain = 100 * (1 - data["improved"] / data["cost"])
+    row = [f"{data['queries']} airline queries, 132 nodes", f"{data['planning_seconds']:.1f} s"]
+    row += [f"{data['improving_seconds']:.1f} s", f"{gain:.1f} %"]
+    head = ["workload", "planning with reuse", "improvement rounds", "cost saved by them"]
+    return {"airline improved": markdown(head, [row])}
 
 
 def scale(data: dict[str, Any]) -> dict[str, str]:
@@ -133,7 +172,7 @@ def scale(data: dict[str, Any]) -> dict[str, str]:
         for k in ("exhaustive", "bound", "top-down", "bottom-up")
     }
     title = "Plans per query by network size, four streams, max_cs 32 (Fig. 15)"
-    lines(FIGURES / "network-fig15.svg", title, "nodes", "plans per query", series, log_y=True)
+    draw_lines(FIGURES / "network-fig15.svg", title, "nodes", "plans per query", series, log_y=True)
     table = [
         [str(r["nodes"]), *(f"{r[k]:.2e}" for k in ("exhaustive", "bound", "top-down", "bottom-up"))]
         for r in rows
@@ -144,7 +183,7 @@ def scale(data: dict[str, Any]) -> dict[str, str]:
 def topologies(data: dict[str, Any]) -> dict[str, str]:
     rows = []
     for row in data["rows"]:
-        runs = {r["algorithm"]: Run.from_data(r) for r in row["runs"]}
+        runs = {r["algorithm"]: AlgorithmRun.from_data(r) for r in row["runs"]}
         best = runs["exact"].cost
         name = f"{row['network']} ({row['nodes']} nodes, {row['links']} links)"
         rows.append([name, *(f"{runs[a].cost / best:.3f}" for a in COMPARED)])
@@ -187,8 +226,8 @@ def sensitivity(data: dict[str, Any]) -> dict[str, str]:
 def picture() -> None:
     """The network with three queries on it."""
     world, queries = synthetic(transit_stub(0), 0, 3, joins=(2, 3))
-    deployed = incremental(Prepared(world).planner("exact"), queries).deployment
-    (FIGURES / "network-deployment.svg").write_text(svg(world, deployed) + "\n", encoding="utf-8")
+    deployed = deploy_in_order(PreparedWorld(world).planner("exact"), queries).deployment
+    (FIGURES / "network-deployment.svg").write_text(draw_network(world, deployed) + "\n", encoding="utf-8")
 
 
 PARTS: dict[str, Callable[[dict[str, Any]], dict[str, str]]] = {
@@ -201,4 +240,6 @@ PARTS: dict[str, Callable[[dict[str, Any]], dict[str, str]]] = {
     "topologies": topologies,
     "yardstick": yardstick,
     "airline": airline,
+    "common-key": common_key,
+    "airline-improved": airline_improved,
 }

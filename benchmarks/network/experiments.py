@@ -9,20 +9,21 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headrace.network.compare import COMPARED, HIERARCHICAL, run
+from headrace.network.compare_algorithms import COMPARED, HIERARCHICAL, run_algorithm
 from headrace.network.deployment import EMPTY
 from headrace.network.exact import exact
-from headrace.network.generate import FIVE_REAL, real, transit_stub
 from headrace.network.milp import optimum_of_set
-from headrace.network.plan import Plan, deploy
-from headrace.network.planners import Prepared
-from headrace.network.sets import improve, incremental
-from headrace.network.space import bound, plans
+from headrace.network.network_generators import FIVE_REAL, load_topology, transit_stub
+from headrace.network.network_plan import QueryPlan, deploy_plan
+from headrace.network.planners import PreparedWorld
+from headrace.network.query_sets import deploy_in_order, improve_set
+from headrace.network.search_space import bound_plans, count_plans
 from headrace.network.topology import Network
 from headrace.network.workload import enterprise, synthetic
 
 SIZES = (4, 8, 16, 32, 64)
 SEEDS = (0, 1, 2)
+FIVE_SEEDS = (0, 1, 2, 3, 4)
 
 
 def cluster_sizes() -> dict[str, Any]:
@@ -30,10 +31,10 @@ def cluster_sizes() -> dict[str, Any]:
     found = []
     for seed in SEEDS:
         world, queries = synthetic(transit_stub(seed), seed)
-        found.append({"seed": seed, "max_cs": 0, "run": run(world, queries, "exact").to_data()})
+        found.append({"seed": seed, "max_cs": 0, "run": run_algorithm(world, queries, "exact").to_data()})
         for max_cs in SIZES:
             for algorithm in HIERARCHICAL:
-                one = run(world, queries, algorithm, max_cs)
+                one = run_algorithm(world, queries, algorithm, max_cs)
                 found.append({"seed": seed, "max_cs": max_cs, "run": one.to_data()})
     return {"runs": found}
 
@@ -45,7 +46,7 @@ def approaches() -> dict[str, Any]:
         world, queries = synthetic(transit_stub(seed), seed)
         for reuse in (True, False):
             for algorithm in COMPARED:
-                one = run(world, queries, algorithm, reuse=reuse)
+                one = run_algorithm(world, queries, algorithm, reuse=reuse)
                 found.append({"seed": seed, "reuse": reuse, "run": one.to_data()})
     return {"runs": found}
 
@@ -59,7 +60,7 @@ def sensitivity() -> dict[str, Any]:
             for seed in SEEDS[:2]:
                 world, queries = synthetic(transit_stub(seed), seed, 40, selectivities=(low, high))
                 for algorithm in COMPARED:
-                    cost = run(world, queries, algorithm, reuse=reuse).cost
+                    cost = run_algorithm(world, queries, algorithm, reuse=reuse).cost
                     totals[algorithm] = totals.get(algorithm, 0.0) + cost
             ratios = {name: cost / totals["exact"] for name, cost in totals.items()}
             found.append({"low": low, "high": high, "reuse": reuse, "ratios": ratios})
@@ -70,16 +71,16 @@ def motivation() -> dict[str, Any]:
     """Fig. 2: 64 nodes, 100 queries over five streams each."""
     world, queries = synthetic(transit_stub(0, 4, 3, 5), 0, joins=(4, 4))
     names = ("exact", "plan-then-deploy", "relaxation")
-    return {"runs": [{"run": run(world, queries, a).to_data()} for a in names]}
+    return {"runs": [{"run": run_algorithm(world, queries, a).to_data()} for a in names]}
 
 
 def airline() -> dict[str, Any]:
-    """Figs. 13 and 14: the enterprise workload, max_cs 32."""
+    """Figs. 13 and 14: the enterprise workload, max_cs 32, on five networks."""
     found = []
-    for seed in SEEDS[:1]:
+    for seed in FIVE_SEEDS:
         world, queries = enterprise(transit_stub(seed), seed)
         for algorithm in COMPARED:
-            found.append({"seed": seed, "run": run(world, queries, algorithm).to_data()})
+            found.append({"seed": seed, "run": run_algorithm(world, queries, algorithm).to_data()})
     return {"runs": found}
 
 
@@ -90,11 +91,11 @@ def scale() -> dict[str, Any]:
         network = transit_stub(1, *shape)
         world, queries = synthetic(network, 1, joins=(3, 3))
         nodes = len(network.nodes)
-        row: dict[str, Any] = {"nodes": nodes, "exhaustive": plans(4, nodes)}
+        row: dict[str, Any] = {"nodes": nodes, "exhaustive": count_plans(4, nodes)}
         for algorithm in ("top-down", "bottom-up"):
-            one = run(world, queries, algorithm, 32, reuse=False)
+            one = run_algorithm(world, queries, algorithm, 32, reuse=False)
             row[algorithm] = one.examined[-1] / len(queries)
-            row["bound"] = bound(4, 32, one.height)
+            row["bound"] = bound_plans(4, 32, one.height)
         found.append(row)
     return {"rows": found}
 
@@ -103,9 +104,9 @@ def topologies() -> dict[str, Any]:
     """The comparison on five real networks."""
     found = []
     for name in FIVE_REAL:
-        network = largest_part(real(name))
+        network = largest_part(load_topology(name))
         world, queries = synthetic(network, 0)
-        runs = [run(world, queries, a).to_data() for a in COMPARED]
+        runs = [run_algorithm(world, queries, a).to_data() for a in COMPARED]
         found.append(
             {"network": name, "nodes": len(network.nodes), "links": len(network.links), "runs": runs}
         )
@@ -121,11 +122,11 @@ def largest_part(network: Network) -> Network:
     kept = max(networkx.connected_components(graph), key=len)
     for name in network.names:
         if name not in kept:
-            network = network.left(name)
+            network = network.remove_node(name)
     return network
 
 
-def _timed(work: Callable[[], Plan]) -> tuple[float, Plan]:
+def _timed(work: Callable[[], QueryPlan]) -> tuple[float, QueryPlan]:
     """Seconds of processor time: planning runs on one core, and a busy machine should not count."""
     started = time.process_time()
     plan = work()
@@ -144,7 +145,7 @@ def speed() -> dict[str, Any]:
         for query in queries:
             seconds, plan = _timed(lambda: exact(world, query, deployed))  # noqa: B023
             beside.append(seconds)
-            deployed = deploy(deployed, plan)
+            deployed = deploy_plan(deployed, plan)
         found.append(
             {
                 "nodes": len(network.nodes),
@@ -169,10 +170,10 @@ def yardstick(count: int = 20) -> dict[str, Any]:
         count_of_queries = rng.choice([3, 4, 5])
         world, queries = synthetic(transit_stub(seed, *shape), seed, count_of_queries, 4, (1, 3))
         best = optimum_of_set(world, queries, seconds=60)
-        planner = Prepared(world).planner("exact")
-        first = incremental(planner, queries)
-        alone = improve(world, planner, queries, first, sharing=0)
-        whole = improve(world, planner, queries, first)
+        planner = PreparedWorld(world).planner("exact")
+        first = deploy_in_order(planner, queries)
+        alone = improve_set(world, planner, queries, first, sharing=0)
+        whole = improve_set(world, planner, queries, first)
         found.append(
             {
                 "nodes": len(world.network.nodes),
@@ -187,6 +188,34 @@ def yardstick(count: int = 20) -> dict[str, Any]:
     return {"rows": found}
 
 
+def common_key() -> dict[str, Any]:
+    """The synthetic workload with one key for all streams and rates of 1 to 1,000, beside ours."""
+    found = []
+    for seed in FIVE_SEEDS:
+        world, queries = synthetic(transit_stub(seed), seed, 40, rates=(1.0, 1000.0), common_key=True)
+        for algorithm in COMPARED:
+            found.append({"seed": seed, "run": run_algorithm(world, queries, algorithm).to_data()})
+    return {"runs": found}
+
+
+def airline_improved() -> dict[str, Any]:
+    """300 airline queries with reuse, then rounds of improvement: seconds of processor time."""
+    world, queries = enterprise(transit_stub(0), 0)
+    planner = PreparedWorld(world).planner("exact")
+    started = time.process_time()
+    first = deploy_in_order(planner, queries)
+    planned = time.process_time()
+    better = improve_set(world, planner, queries, first, rounds=2)
+    ended = time.process_time()
+    return {
+        "queries": len(queries),
+        "planning_seconds": planned - started,
+        "improving_seconds": ended - planned,
+        "cost": first.cost,
+        "improved": better.cost,
+    }
+
+
 EXPERIMENTS = {
     "speed": speed,
     "cluster-sizes": cluster_sizes,
@@ -197,4 +226,6 @@ EXPERIMENTS = {
     "topologies": topologies,
     "yardstick": yardstick,
     "airline": airline,
+    "common-key": common_key,
+    "airline-improved": airline_improved,
 }

@@ -35,7 +35,10 @@ from headrace.report import BatchReport
 
 KEPT_REPORTS = 20_000  # of a run, for its page
 POLL_SECONDS = 0.5
-ELSEWHERE = {"generate": "headrace.generate.generate_command", "network": "headrace.network.cli"}
+ELSEWHERE = {
+    "generate": "headrace.generate.generate_command",
+    "network": "headrace.network.network_command",
+}
 SINKS = ("csv", "json", "parquet")
 
 
@@ -306,7 +309,7 @@ def results(
             click.echo(f"{one['query']}\t{one['rows']}")
         return
     name = query or late or ""
-    outputs = export.Outputs(log, name, late=bool(late))
+    outputs = export.CommittedFiles(log, name, late=bool(late))
     known = summary.stream_names(log) if late else summary.query_names(log)
     if name not in known and not outputs.rows():
         raise OptionError(

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from headrace.network.cli import network
-from headrace.network.codec import deployment_from_data
+from headrace.network.deployment_json import deployment_from_data
+from headrace.network.network_command import network
 from headrace.network.planners import PLANNERS
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "network"
@@ -102,3 +102,37 @@ def test_compare_runs_all_and_draws(tmp_path):
     assert "expected synthetic" in call(
         "compare", "--workload", "odd", "--network", "transit-stub:2x1x2", code=1
     )
+
+
+def test_units_are_those_of_the_cost_model():
+    """Bytes or tuples per second, in the link table, in Graphviz and in the picture."""
+    for costs, unit in (("usage", "bytes/s"), ("tuples", "tuples/s")):
+        assert unit in call("plan", *FILES, "--costs", costs, "--explain").partition("total cost")[2]
+        assert unit in call("plan", *FILES, "--costs", costs, "--format", "dot")
+        assert f"width: log of {unit}" in call("plan", *FILES, "--costs", costs, "--format", "svg")
+
+
+def test_a_large_picture_stays_readable():
+    """132 nodes, 12 queries: per link one band a colour, and labels that do not cover each other."""
+    from headrace.network.network_generators import transit_stub
+    from headrace.network.network_picture import draw_network
+    from headrace.network.planners import PreparedWorld
+    from headrace.network.query_sets import deploy_in_order
+    from headrace.network.workload import synthetic
+
+    world, queries = synthetic(transit_stub(0), 0, 12)
+    deployed = deploy_in_order(PreparedWorld(world).planner("exact"), queries).deployment
+    root = ElementTree.fromstring(draw_network(world, deployed))
+    texts = [t for t in root.iter("{http://www.w3.org/2000/svg}text") if ": " in (t.text or "")]
+    boxes = [(float(t.get("x")), float(t.get("y")), 5.6 * len(t.text)) for t in texts if t.get("stroke")]
+    assert len(boxes) > 15
+    for i, (x, y, w) in enumerate(boxes):
+        for x2, y2, w2 in boxes[:i]:
+            assert x + w <= x2 or x2 + w2 <= x or abs(y - y2) >= 12, (texts[i].text, x, y)
+    bands: dict[tuple[str, str], int] = {}
+    for line in root.iter("{http://www.w3.org/2000/svg}line"):
+        colour = line.get("stroke") or ""
+        if colour == "#333333":
+            middle = tuple(round((float(line.get(f"{c}1")) + float(line.get(f"{c}2"))) / 20) for c in "xy")
+            bands[middle, colour] = bands.get((middle, colour), 0) + 1
+    assert max(bands.values()) <= 3

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from headrace.network.deployment import EMPTY, settle
+from headrace.network.deployment import EMPTY, settle_views
+from headrace.network.distance_metric import DistanceMetric
 from headrace.network.exact import exact
 from headrace.network.exhaustive import exhaustive
-from headrace.network.metric import Metric
-from headrace.network.plan import deploy, reused
+from headrace.network.network_plan import deploy_plan, list_reused
 from headrace.network.topology import CostModel
 from headrace.network.world import World
 
@@ -38,9 +38,9 @@ def test_exact_equals_exhaustive_without_and_with_reuse(seed):
         assert shared.cost == pytest.approx(reference.cost)
         assert shared.cost <= alone.cost * (1 + 1e-9) + 1e-9
         assert shared.examined >= reference.examined
-        after = deploy(deployed, shared)
+        after = deploy_plan(deployed, shared)
         assert world.cost(after) - world.cost(deployed) == pytest.approx(shared.cost, abs=1e-6)
-        assert settle(after) == after
+        assert settle_views(after) == after
         deployed = after
 
 
@@ -53,10 +53,12 @@ def test_random_queries_do_reuse():
         deployed = EMPTY
         for number in range(4):
             plan = exact(world, random_query(rng, world, f"Q{number}", rng.choice([2, 3])), deployed)
-            for leaf in reused(plan.tree):
+            for leaf in list_reused(plan.tree):
                 taken += 1
-                relaxed += deployed.produced(leaf.origin) != deploy(deployed, plan).produced(leaf.origin)
-            deployed = deploy(deployed, plan)
+                relaxed += deployed.offered_view(leaf.origin) != deploy_plan(deployed, plan).offered_view(
+                    leaf.origin
+                )
+            deployed = deploy_plan(deployed, plan)
     assert taken > 20
     assert relaxed > 5
 
@@ -81,7 +83,7 @@ def test_exact_equals_exhaustive_under_capacities(seed):
             continue
         plan = exact(world, query, deployed)
         assert plan.cost == pytest.approx(reference.cost)
-        deployed = deploy(deployed, plan)
+        deployed = deploy_plan(deployed, plan)
         for i, node in enumerate(world.network.nodes):
             assert world.loads(deployed)[i] <= node.capacity + 1e-6
 
@@ -92,10 +94,10 @@ def test_matrix_and_dijkstra_give_the_same_plan_cost(seed):
     rng = random.Random(seed)
     world = random_world(rng, 12, 5)
     sparse = World(world.network, world.catalog)
-    sparse.__dict__["metric"] = Metric(world.network, world.costs, dense=False)
+    sparse.__dict__["metric"] = DistanceMetric(world.network, world.costs, dense=False)
     one, other = EMPTY, EMPTY
     for number in range(4):
         query = random_query(rng, world, f"Q{number}", rng.randint(2, 5))
         plan, same = exact(world, query, one), exact(sparse, query, other)
         assert plan.cost == pytest.approx(same.cost)
-        one, other = deploy(one, plan), deploy(other, same)
+        one, other = deploy_plan(one, plan), deploy_plan(other, same)

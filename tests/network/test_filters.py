@@ -7,8 +7,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.network.filters import Atom, Condition, Filter, conjunction
-from headrace.network.view import combine, restrict
+from headrace.network.join_view import combine_views, restrict_view
+from headrace.network.stream_filters import Atom, Condition, StreamFilter, conjoin_conditions
 
 from .worlds import random_query, random_world
 
@@ -25,12 +25,12 @@ def condition(name: str, atoms: st.SearchStrategy) -> st.SearchStrategy:
 
 filters = st.tuples(
     st.none() | condition("x", values), st.none() | condition("y", ranges), st.none() | condition("z", texts)
-).map(lambda cs: conjunction(c for c in cs if c is not None))
+).map(lambda cs: conjoin_conditions(c for c in cs if c is not None))
 
 
 @given(filters, filters)
 @settings(deadline=None)
-def test_the_hull_is_looser_than_both(a: Filter, b: Filter):
+def test_the_hull_is_looser_than_both(a: StreamFilter, b: StreamFilter):
     """Relaxing admits everything either admitted, and never keeps a smaller share."""
     hull = a.hull(b)
     assert a.implies(hull)
@@ -40,7 +40,7 @@ def test_the_hull_is_looser_than_both(a: Filter, b: Filter):
 
 @given(filters, filters, filters)
 @settings(deadline=None)
-def test_the_hull_is_a_lattice_join(a: Filter, b: Filter, c: Filter):
+def test_the_hull_is_a_lattice_join(a: StreamFilter, b: StreamFilter, c: StreamFilter):
     """Idempotent, commutative and associative up to what is admitted: the order of consumers does not
     matter.
     """
@@ -61,8 +61,8 @@ def test_implication_of_ranges():
 
 def test_residual_columns_are_those_of_conditions_that_were_loosened():
     """After a looser filter, a stricter one needs the columns it still has to test."""
-    one = Filter((Condition("f", frozenset("f"), frozenset((Atom(0.1, "1"),))),))
-    two = Filter((Condition("f", frozenset("f"), frozenset((Atom(0.1, "2"),))),))
+    one = StreamFilter((Condition("f", frozenset("f"), frozenset((Atom(0.1, "1"),))),))
+    two = StreamFilter((Condition("f", frozenset("f"), frozenset((Atom(0.1, "2"),))),))
     assert one.residual(one) == frozenset()
     assert one.residual(one.hull(two)) == {"f"}
 
@@ -73,29 +73,33 @@ def test_restricting_twice_is_restricting_once():
         rng = random.Random(seed)
         world = random_world(rng, 3, 5)
         query = random_query(rng, world, "Q", 5)
-        from headrace.network.query import normal
+        from headrace.network.join_query import normalize_query
 
-        view = normal(world.catalog, query)
+        view = normalize_query(world.catalog, query)
         wide = frozenset(rng.sample(sorted(view.names), 4))
         narrow = frozenset(rng.sample(sorted(wide), 2))
-        assert restrict(restrict(view, wide), narrow) == restrict(view, narrow)
+        assert restrict_view(restrict_view(view, wide), narrow) == restrict_view(view, narrow)
 
 
 def test_combine_serves_all_and_is_associative():
     """The least relaxation of three consumers is the same in any grouping, and serving it again changes
     nothing.
     """
-    from headrace.network.query import normal
+    from headrace.network.join_query import normalize_query
 
     for seed in range(60):
         rng = random.Random(seed)
         world = random_world(rng, 3, 3)
-        first = normal(world.catalog, random_query(rng, world, "Q", 3))
+        first = normalize_query(world.catalog, random_query(rng, world, "Q", 3))
         views = [first]
         while len(views) < 3:
-            other = normal(world.catalog, random_query(rng, world, "Q", 3))
+            other = normalize_query(world.catalog, random_query(rng, world, "Q", 3))
             if other.signature == first.signature:
                 views.append(other)
         a, b, c = views
-        assert combine((combine((a, b)), c)) == combine((a, combine((b, c)))) == combine(views)
-        assert combine((combine(views), a)) == combine(views)
+        assert (
+            combine_views((combine_views((a, b)), c))
+            == combine_views((a, combine_views((b, c))))
+            == combine_views(views)
+        )
+        assert combine_views((combine_views(views), a)) == combine_views(views)

@@ -11,14 +11,14 @@ import pytest
 import yaml
 
 from headrace.errors import NetworkError
-from headrace.network.codec import deployment_from_data, deployment_to_data, network_to_data
 from headrace.network.deployment import EMPTY
+from headrace.network.deployment_json import deployment_from_data, deployment_to_data, network_to_data
+from headrace.network.distance_metric import DistanceMetric
 from headrace.network.exact import exact
-from headrace.network.formats import load_queries, load_world, network_of
-from headrace.network.generate import FIVE_REAL, named, real, transit_stub
-from headrace.network.metric import Metric
-from headrace.network.plan import deploy
-from headrace.network.topology import COST_MODELS, USAGE, Link, Network, Node
+from headrace.network.network_files import load_queries, load_world, parse_network
+from headrace.network.network_generators import FIVE_REAL, find_network, load_topology, transit_stub
+from headrace.network.network_plan import deploy_plan
+from headrace.network.topology import COST_MODELS, USAGE, Link, Network, NetworkNode
 from headrace.network.workload import enterprise, synthetic
 
 from .worlds import random_query, random_world
@@ -29,7 +29,7 @@ def test_transit_stub_is_the_documents():
     network = transit_stub(7)
     assert len(network.nodes) == 4 + 4 * 4 * 8
     assert transit_stub(7) == network != transit_stub(8)
-    assert Metric(network, USAGE).matrix.max() < float("inf")
+    assert DistanceMetric(network, USAGE).matrix.max() < float("inf")
     inner = [k.latency for k in network.links if k.a[0] == k.b[0] == "s"]
     outer = [k.latency for k in network.links if k.a[0] == k.b[0] == "t"]
     assert max(inner) < min(outer)
@@ -39,17 +39,17 @@ def test_transit_stub_is_the_documents():
 def test_real_topologies(name):
     """Five of topohub's, with latencies from lengths."""
     pytest.importorskip("topohub")
-    network = real(name)
+    network = load_topology(name)
     assert len(network.nodes) >= 11
     assert all(k.latency > 0 for k in network.links)
-    assert named(name).names == network.names
+    assert find_network(name).names == network.names
 
 
 def test_unknown_topology():
     """The message shows what names look like."""
     pytest.importorskip("topohub")
     with pytest.raises(NetworkError, match="topozoo/Abilene"):
-        real("topozoo/Nowhere")
+        load_topology("topozoo/Nowhere")
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -59,18 +59,18 @@ def test_deployments_survive_json(seed):
     world = random_world(rng, 6, 4)
     deployed = EMPTY
     for number in range(4):
-        deployed = deploy(deployed, exact(world, random_query(rng, world, f"Q{number}", 3), deployed))
+        deployed = deploy_plan(deployed, exact(world, random_query(rng, world, f"Q{number}", 3), deployed))
     assert deployment_from_data(json.loads(json.dumps(deployment_to_data(deployed)))) == deployed
 
 
 def test_networks_survive_json():
     """Capacities, positions and links that are down included."""
     network = Network(
-        (Node("a", 10.0, True, (1.0, 2.0)), Node("b", hosts=False)),
+        (NetworkNode("a", 10.0, True, (1.0, 2.0)), NetworkNode("b", hosts=False)),
         (Link("a", "b", 2.0, 3.0, up=False),),
         "n",
     )
-    assert network_of(json.loads(json.dumps(network_to_data(network)))) == network
+    assert parse_network(json.loads(json.dumps(network_to_data(network)))) == network
 
 
 def test_yaml_and_json_files_are_the_same(tmp_path):
@@ -95,7 +95,7 @@ BAD = {
     "nodes: [{name: a, capacity: -1}]\nlinks: []": "capacity",
     "nodes: [a]\nlinks: []\nstreams: {S: {node: a}}": "`node` and `rate`",
     "nodes: [a]\nlinks: []\nstreams: {S: {node: z, rate: 1}}": "does not have",
-    "nodes: [a]\nlinks: []\nselectivities: {A.k = B.k: 2}": "expected 0 to 1",
+    "nodes: [a]\nlinks: []\nselectivities: {A.k = B.k: 2}": "expected a number 0 to 1",
     "links: []": "list under `nodes`",
     "[1, 2]": "expected a mapping",
     "nodes: [": "not valid YAML",
@@ -156,5 +156,5 @@ def test_other_additive_costs():
         other = World(world.network, world.catalog, model)
         plan = exact(other, query)
         costs[name] = plan.cost
-        assert other.cost(deploy(EMPTY, plan)) == pytest.approx(plan.cost)
+        assert other.cost(deploy_plan(EMPTY, plan)) == pytest.approx(plan.cost)
     assert len(set(costs.values())) == len(costs)

@@ -7,22 +7,28 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import NetworkError
-from headrace.network.catalog import Catalog, Column, Selectivity, Stream
-from headrace.network.formats import load_queries, load_world, read
 from headrace.network.from_sql import catalog_from_sql, queries_from_sql
-from headrace.network.query import normal, predicate
+from headrace.network.join_query import normalize_query, parse_predicate
+from headrace.network.network_files import load_queries, load_world, read_mapping
+from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics, Selectivity
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "network"
 CATALOG = Catalog(
     (
-        Stream(
+        BaseStream(
             "FLIGHTS",
             "a",
             5,
             100,
-            (Column("NUM", 4, 1500), Column("GATE", 6), Column("DELAY", 4, None, 0, 100)),
+            (
+                ColumnStatistics("NUM", 4, 1500),
+                ColumnStatistics("GATE", 6),
+                ColumnStatistics("DELAY", 4, None, 0, 100),
+            ),
         ),
-        Stream("CHECKINS", "a", 4, 100, (Column("FLIGHT", 4, 120), Column("STATUS", 16))),
+        BaseStream(
+            "CHECKINS", "a", 4, 100, (ColumnStatistics("FLIGHT", 4, 120), ColumnStatistics("STATUS", 16))
+        ),
     ),
     (Selectivity("FLIGHTS.NUM", "CHECKINS.FLIGHT", 1 / 1500),),
 )
@@ -36,9 +42,9 @@ def test_the_documents_queries_mean_the_same_in_sql_and_yaml():
     """Q1 and Q2 of section 2.1 from both files are one view each."""
     world = load_world(EXAMPLES / "airline.yaml")
     listed = {q.name: q for q in load_queries(EXAMPLES / "queries.yaml", world.catalog)}
-    sinks = read(EXAMPLES / "airline.yaml")["sinks"]
+    sinks = read_mapping(EXAMPLES / "airline.yaml")["sinks"]
     for query in queries_from_sql((EXAMPLES / "airline.sql").read_text(), world.catalog, sinks):
-        assert normal(world.catalog, query) == normal(world.catalog, listed[query.name])
+        assert normalize_query(world.catalog, query) == normalize_query(world.catalog, listed[query.name])
         assert query.sink == listed[query.name].sink
 
 
@@ -48,8 +54,8 @@ def test_comma_and_join_on_are_the_same():
     joined = one(
         "SELECT FL.GATE, CI.STATUS FROM FLIGHTS FL JOIN CHECKINS CI ON CI.FLIGHT = FL.NUM WHERE FL.NUM = 7"
     )
-    assert normal(CATALOG, comma) == normal(CATALOG, joined)
-    assert comma.predicates == (predicate("FLIGHTS.NUM", "CHECKINS.FLIGHT"),)
+    assert normalize_query(CATALOG, comma) == normalize_query(CATALOG, joined)
+    assert comma.predicates == (parse_predicate("FLIGHTS.NUM", "CHECKINS.FLIGHT"),)
 
 
 def test_windows_filters_and_columns():
@@ -76,7 +82,7 @@ def test_a_stream_can_be_used_twice():
         " WHERE a.NUM = c.FLIGHT AND b.NUM = c.FLIGHT"
     )
     assert [i.name for i in query.inputs] == ["FLIGHTS", "FLIGHTS#2", "CHECKINS"]
-    assert len(normal(CATALOG, query).inputs) == 3
+    assert len(normalize_query(CATALOG, query).inputs) == 3
 
 
 def test_star_takes_whole_tuples():

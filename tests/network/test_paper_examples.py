@@ -1,4 +1,4 @@
-"""Section 2.1 of the document: network N, queries Q1 and Q2, told in its own words."""
+"""Section 2.1 of the document: network N, queries Q1 and Q2, advertised in its own words."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from headrace.network.bottom_up import bottom_up
 from headrace.network.deployment import EMPTY
 from headrace.network.exact import exact
-from headrace.network.formats import load_queries, load_world
 from headrace.network.hierarchy import Cluster, Hierarchy
-from headrace.network.plan import Join, deploy, joins, reused
+from headrace.network.network_files import load_queries, load_world
+from headrace.network.network_plan import PlanJoin, deploy_plan, iterate_joins, list_reused
 from headrace.network.world import World
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "network"
@@ -26,7 +26,7 @@ def airline():
 
 
 def where(plan) -> dict[str, str]:
-    return {str(j.view): j.node for j in joins(plan.tree)}
+    return {str(j.view): j.node for j in iterate_joins(plan.tree)}
 
 
 def test_by_size_flights_meet_the_weather_first(airline):
@@ -52,11 +52,11 @@ def test_q1_reuses_the_join_of_q2_with_one_more_column(airline):
     world, q1, q2 = airline
     first = exact(world, q2)
     assert where(first) == {"CHECKINS ⋈ FLIGHTS": "N1"}
-    deployed = deploy(EMPTY, first)
+    deployed = deploy_plan(EMPTY, first)
     second = exact(world, q1, deployed)
-    assert [leaf.origin.name for leaf in reused(second.tree)] == ["Q2.1"]
+    assert [leaf.origin.name for leaf in list_reused(second.tree)] == ["Q2.1"]
     assert where(second) == {"CHECKINS ⋈ FLIGHTS ⋈ WEATHER": "N3"}
-    after = deploy(deployed, second)
+    after = deploy_plan(deployed, second)
     columns = {i.name: i.columns for i in after.operator["Q2.1"].view.inputs}
     assert columns == {"FLIGHTS": {"STATUS", "DESTN"}, "CHECKINS": {"STATUS"}}
     assert world.cost(after) - world.cost(deployed) == pytest.approx(second.cost)
@@ -74,8 +74,8 @@ def test_far_apart_sinks_duplicate_the_join(airline):
     catalog = world.catalog
     moved = World(network, replace(catalog, streams=tuple(
         replace(s, node="N3") if s.name == "CHECKINS" else s for s in catalog.streams)))  # fmt: skip
-    deployed = deploy(EMPTY, exact(distant, q2))
-    assert reused(exact(moved, q1, deployed).tree) == ()
+    deployed = deploy_plan(EMPTY, exact(distant, q2))
+    assert list_reused(exact(moved, q1, deployed).tree) == ()
 
 
 def test_bottom_up_joins_what_is_local_first(airline):
@@ -88,8 +88,8 @@ def test_bottom_up_joins_what_is_local_first(airline):
     level1 = (Cluster("N3", local), Cluster("N2", remote))
     hierarchy = Hierarchy(8, (level1, (Cluster("N3", ("N3", "N2")),)))
     plan = bottom_up(world, q1, hierarchy)
-    assert isinstance(plan.tree, Join)
-    inner = [j for j in joins(plan.tree) if j is not plan.tree]
+    assert isinstance(plan.tree, PlanJoin)
+    inner = [j for j in iterate_joins(plan.tree) if j is not plan.tree]
     assert [str(j.view) for j in inner] == ["CHECKINS ⋈ FLIGHTS"]
     assert all(j.node in local for j in inner)
     assert inner[0].view.inputs[1].columns == {"STATUS", "DESTN"}  # V_local projects what Q1' joins on

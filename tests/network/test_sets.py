@@ -7,11 +7,11 @@ import random
 import pytest
 
 from headrace.errors import NetworkError
-from headrace.network.deployment import EMPTY, settle, withdraw
+from headrace.network.deployment import EMPTY, settle_views, withdraw_query
 from headrace.network.milp import optimum_of_set
-from headrace.network.plan import deploy
-from headrace.network.planners import Prepared
-from headrace.network.sets import best_order, improve, incremental
+from headrace.network.network_plan import deploy_plan
+from headrace.network.planners import PreparedWorld
+from headrace.network.query_sets import deploy_in_order, find_best_order, improve_set
 
 from .worlds import random_query, random_world
 
@@ -22,7 +22,7 @@ def small_set(seed: int, plain: bool):
     queries = [
         random_query(rng, world, f"Q{i}", rng.choice([2, 3, 3]), plain) for i in range(rng.choice([3, 4]))
     ]
-    return world, queries, Prepared(world).planner("exact")
+    return world, queries, PreparedWorld(world).planner("exact")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -33,8 +33,8 @@ def test_improved_sets_are_within_two_percent_of_the_optimum(seed):
     world, queries, planner = small_set(seed, plain=seed % 2 == 0)
     best = optimum_of_set(world, queries)
     assert best.proved
-    first = incremental(planner, queries)
-    after = improve(world, planner, queries, first)
+    first = deploy_in_order(planner, queries)
+    after = improve_set(world, planner, queries, first)
     assert best.cost <= after.cost * (1 + 1e-6)
     assert after.cost <= first.cost * (1 + 1e-9)
     assert after.cost <= best.cost * 1.02 + 1e-6
@@ -49,19 +49,22 @@ def test_many_improved_sets_are_within_two_percent(seed):
     rng = random.Random(seed)
     world = random_world(rng, rng.choice([6, 8, 12]), 4, plain=True)
     queries = [random_query(rng, world, f"Q{i}", rng.choice([2, 3, 3, 4]), plain=True) for i in range(5)]
-    planner = Prepared(world).planner("exact")
+    planner = PreparedWorld(world).planner("exact")
     best = optimum_of_set(world, queries, 120)
-    assert improve(world, planner, queries, incremental(planner, queries)).cost <= best.cost * 1.02 + 1e-6
+    assert (
+        improve_set(world, planner, queries, deploy_in_order(planner, queries)).cost
+        <= best.cost * 1.02 + 1e-6
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_costs_add_up_and_more_starts_are_never_worse(seed):
     """The running total is the cost of what is deployed; a second order of arrival can only help."""
     world, queries, planner = small_set(seed, plain=True)
-    outcome = incremental(planner, queries[:3])
+    outcome = deploy_in_order(planner, queries[:3])
     assert outcome.cost == pytest.approx(world.cost(outcome.deployment))
-    one = improve(world, planner, queries[:3], outcome)
-    assert best_order(world, planner, queries[:3], starts=2).cost <= one.cost + 1e-6
+    one = improve_set(world, planner, queries[:3], outcome)
+    assert find_best_order(world, planner, queries[:3], starts=2).cost <= one.cost + 1e-6
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -69,13 +72,13 @@ def test_what_others_use_stays_when_a_query_leaves(seed):
     """Withdrawing in any order leaves the others whole, never costs more, and ends with nothing."""
     world, queries, planner = small_set(seed, plain=False)
     rng = random.Random(seed)
-    deployed = incremental(planner, queries).deployment
+    deployed = deploy_in_order(planner, queries).deployment
     names = [q.name for q in queries]
     rng.shuffle(names)
     for name in names:
         before = deployed
-        deployed = withdraw(deployed, name)
-        assert settle(deployed) == deployed
+        deployed = withdraw_query(deployed, name)
+        assert settle_views(deployed) == deployed
         assert world.cost(deployed) <= world.cost(before) + 1e-6
         for other in deployed.queries:
             assert deployed.delivery[other].asked == before.delivery[other].asked
@@ -90,10 +93,10 @@ def test_a_query_can_come_back_while_others_read_its_old_sink():
     """What arrives at the old sink goes on under another name until nobody reads it."""
     for seed in range(15):
         world, queries, planner = small_set(seed, plain=True)
-        deployed = incremental(planner, queries).deployment
+        deployed = deploy_in_order(planner, queries).deployment
         for query in queries:
-            without = withdraw(deployed, query.name)
-            again = deploy(without, planner(query, without))
+            without = withdraw_query(deployed, query.name)
+            again = deploy_plan(without, planner(query, without))
             assert sorted(again.queries) == sorted(deployed.queries)
             assert world.cost(again) <= world.cost(without) + planner(query, without).cost + 1e-6
 
@@ -101,11 +104,11 @@ def test_a_query_can_come_back_while_others_read_its_old_sink():
 def test_clear_errors():
     """A query twice, one that is not there, a set too rich for the yardstick."""
     world, queries, planner = small_set(1, plain=True)
-    outcome = incremental(planner, queries)
+    outcome = deploy_in_order(planner, queries)
     with pytest.raises(NetworkError, match="deployed already"):
-        incremental(planner, queries[:1], outcome.deployment)
+        deploy_in_order(planner, queries[:1], outcome.deployment)
     with pytest.raises(NetworkError, match="'ghost' is not deployed"):
-        withdraw(outcome.deployment, "ghost")
+        withdraw_query(outcome.deployment, "ghost")
     tight = type(world)(world.network.with_capacity("n0", 5.0), world.catalog)
     with pytest.raises(NetworkError, match="without capacities"):
         optimum_of_set(tight, queries)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from headrace.network.catalog import Catalog, Column, Selectivity, Stream
-from headrace.network.filters import NONE, Atom, Condition, Filter
-from headrace.network.query import Query, predicate
-from headrace.network.topology import USAGE, CostModel, Link, Network, Node
-from headrace.network.view import Input
+from headrace.network.join_query import JoinQuery, parse_predicate
+from headrace.network.join_view import ViewInput
+from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics, Selectivity
+from headrace.network.stream_filters import NONE, Atom, Condition, StreamFilter
+from headrace.network.topology import USAGE, CostModel, Link, Network, NetworkNode
 from headrace.network.world import World
 
 
@@ -21,7 +21,7 @@ def random_network(rng: random.Random, nodes: int) -> Network:
     for _ in range(nodes // 2):
         a, b = rng.sample(names, 2)
         links.append(Link(a, b, rng.uniform(1, 20), rng.uniform(1, 20)))
-    return Network(tuple(Node(n) for n in names), tuple(links))
+    return Network(tuple(NetworkNode(n) for n in names), tuple(links))
 
 
 def random_world(
@@ -32,10 +32,13 @@ def random_world(
     names = [f"S{i}" for i in range(streams)]
     found = []
     for name in names:
-        columns = tuple(Column(f"k{o}", 4) for o in names if o != name)
-        columns += (Column("f", 8, distinct=10), Column("payload", rng.choice([20, 80, 200])))
+        columns = tuple(ColumnStatistics(f"k{o}", 4) for o in names if o != name)
+        columns += (
+            ColumnStatistics("f", 8, distinct=10),
+            ColumnStatistics("payload", rng.choice([20, 80, 200])),
+        )
         found.append(
-            Stream(name, rng.choice(network.names), rng.uniform(1, 100), 100, () if plain else columns)
+            BaseStream(name, rng.choice(network.names), rng.uniform(1, 100), 100, () if plain else columns)
         )
     edges = tuple(
         Selectivity(f"{a}.k{b}", f"{b}.k{a}", rng.uniform(0.001, 0.05))
@@ -45,23 +48,23 @@ def random_world(
     return World(network, Catalog(tuple(found), edges), costs)
 
 
-def random_query(rng: random.Random, world: World, name: str, size: int, plain: bool = False) -> Query:
+def random_query(rng: random.Random, world: World, name: str, size: int, plain: bool = False) -> JoinQuery:
     """A random tree (now and then with one more edge) over `size` of the streams."""
     names = rng.sample([s.name for s in world.catalog.streams], size)
     pairs = {tuple(sorted((names[rng.randrange(i)], names[i]))) for i in range(1, size)}
     if size > 2 and rng.random() < 0.3:
         pairs.add(tuple(sorted(rng.sample(names, 2))))
-    predicates = tuple(predicate(f"{a}.k{b}", f"{b}.k{a}") for a, b in sorted(pairs))
-    inputs = tuple(Input(n) if plain else _dressed(rng, n) for n in names)
-    return Query(name, rng.choice(world.network.names), inputs, predicates)
+    predicates = tuple(parse_predicate(f"{a}.k{b}", f"{b}.k{a}") for a, b in sorted(pairs))
+    inputs = tuple(ViewInput(n) if plain else _dressed(rng, n) for n in names)
+    return JoinQuery(name, rng.choice(world.network.names), inputs, predicates)
 
 
-def _dressed(rng: random.Random, name: str) -> Input:
-    kept: Filter = NONE
+def _dressed(rng: random.Random, name: str) -> ViewInput:
+    kept: StreamFilter = NONE
     if rng.random() < 0.6:
         values = rng.sample(range(10), rng.randint(1, 3))
         atoms = frozenset(Atom(0.1, str(v)) for v in values)
-        kept = Filter((Condition("f", frozenset(("f",)), atoms),))
-    return Input(
+        kept = StreamFilter((Condition("f", frozenset(("f",)), atoms),))
+    return ViewInput(
         name, kept, None, rng.choice([frozenset(("payload",)), frozenset(), frozenset(("f",)), None])
     )

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_samples import T0, reports
 
-from headrace.report import BatchReport, QueryReport, StreamReport, chart, graph
+from headrace.report import BatchReport, QueryReport, StreamReport, chart, plan_drawing
 from headrace.report.page import before_flush, highlight, render_page
 from headrace.report.results import result_chart
 
@@ -190,7 +190,7 @@ def test_scales_cover_their_values(a: float, b: float) -> None:
 def test_any_graph_is_drawn(count: int, pairs: list[tuple[int, int]]) -> None:
     """Each node is drawn once, whatever the edges; even a cycle, which a plan cannot have, does no harm."""
     nodes = [{"id": str(i), "label": f"n{i}", "kind": "query", "detail": "d"} for i in range(count)]
-    drawing = graph.draw({"nodes": nodes, "edges": [[str(a), str(b)] for a, b in pairs]})
+    drawing = plan_drawing.draw({"nodes": nodes, "edges": [[str(a), str(b)] for a, b in pairs]})
     assert drawing.count("<g ") == count
 
 
@@ -255,6 +255,6 @@ def test_tiles_have_room_for_their_numbers() -> None:
 
 def test_the_plan_speaks_of_queries_only() -> None:
     """Parts of a query have names of their own inside; the drawing has the query's."""
-    assert "q$1" not in graph.draw(
+    assert "q$1" not in plan_drawing.draw(
         {"nodes": [{"id": "q$1", "label": "q$1 by k", "kind": "panes", "detail": ""}], "edges": []}
     )

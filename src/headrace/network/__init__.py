@@ -1,64 +1,71 @@
 """Plan join order, placement and reuse together, across sites (document 004).
 
-    topology, catalog, query, view      what is there and what is asked
-    metric, estimate, world             what it costs
-    subsets, search                     the dynamic programme every planner shares
-    exact, exhaustive, top_down, …      one algorithm a file; planners.py lists them
-    hierarchy, membership, advertise    clusters, who joins and leaves, who knows what
-    deployment, plan                    the result, as data
-    sets, seeding, milp, change         many queries, and what happens later
-    formats, codec, from_sql, cli       in and out
+    topology, stream_catalog, join_query, join_view     what is there and what is asked
+    distance_metric, rate_estimate, world               what it costs
+    subsets, plan_search                                the dynamic programme every planner shares
+    exact, exhaustive, top_down, npc, …                 one algorithm a file; planners.py lists them
+    hierarchy, membership, advertise                    clusters, who joins and leaves, who knows what
+    deployment, network_plan                            the result, as data
+    query_sets, seeding, milp, deployment_change        many queries, and what happens later
+    network_files, deployment_json, from_sql            in
+    explain_deployment, network_picture, …              and out; network_command is the command line
 
 No engine is imported here: a deployment is data, and running its parts on their sites is somebody else's
 work.
 """
 
-from headrace.network.catalog import Catalog, Column, Observation, Selectivity, Stream
-from headrace.network.change import Change, adapt, leave
-from headrace.network.codec import deployment_from_data, deployment_to_data
-from headrace.network.deployment import EMPTY, Deployment, withdraw
-from headrace.network.explain import plan_set
-from headrace.network.formats import load_queries, load_world
-from headrace.network.generate import real, transit_stub
+from headrace.network.deployment import EMPTY, Deployment, withdraw_query
+from headrace.network.deployment_change import DeploymentChange, adapt_deployment, remove_query
+from headrace.network.deployment_json import deployment_from_data, deployment_to_data
+from headrace.network.explain_deployment import plan_set
+from headrace.network.join_query import JoinQuery
 from headrace.network.milp import optimum_of_set
-from headrace.network.plan import Plan, deploy
-from headrace.network.planners import PLANNERS, Prepared
-from headrace.network.query import Query
-from headrace.network.sets import improve, incremental
-from headrace.network.topology import COST_MODELS, CostModel, Link, Network, Node
+from headrace.network.network_files import load_queries, load_world
+from headrace.network.network_generators import load_topology, transit_stub
+from headrace.network.network_plan import QueryPlan, deploy_plan
+from headrace.network.planners import PLANNERS, PreparedWorld
+from headrace.network.query_sets import deploy_in_order, improve_set
+from headrace.network.stream_catalog import (
+    BaseStream,
+    Catalog,
+    ColumnStatistics,
+    JoinObservation,
+    Selectivity,
+)
+from headrace.network.topology import COST_MODELS, CostModel, Link, Network, NetworkNode
 from headrace.network.world import World
 
 __all__ = [
     "COST_MODELS",
     "EMPTY",
     "PLANNERS",
+    "BaseStream",
     "Catalog",
-    "Change",
-    "Column",
+    "ColumnStatistics",
     "CostModel",
     "Deployment",
+    "DeploymentChange",
+    "JoinObservation",
+    "JoinQuery",
     "Link",
     "Network",
-    "Node",
-    "Observation",
-    "Plan",
-    "Prepared",
-    "Query",
+    "NetworkNode",
+    "PreparedWorld",
+    "QueryPlan",
     "Selectivity",
-    "Stream",
     "World",
-    "adapt",
-    "deploy",
+    "adapt_deployment",
+    "deploy_in_order",
+    "deploy_plan",
     "deployment_from_data",
     "deployment_to_data",
-    "improve",
-    "incremental",
-    "leave",
+    "improve_set",
     "load_queries",
+    "load_topology",
     "load_world",
     "optimum_of_set",
     "plan_set",
-    "real",
+    "remove_query",
     "transit_stub",
-    "withdraw",
+    "withdraw_query",
 ]

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.network.catalog import Catalog
-from headrace.network.deployment import Deployment, Origin
+from headrace.network.deployment import Deployment, FeedOrigin
 from headrace.network.hierarchy import Hierarchy
-from headrace.network.view import Input, View
+from headrace.network.join_view import View, ViewInput
+from headrace.network.stream_catalog import Catalog
 
 
 @dataclass(frozen=True)
 class Advertisement:
     """A stream to be had at a node."""
 
-    origin: Origin
+    origin: FeedOrigin
     node: str
     view: View
 
@@ -28,16 +28,19 @@ class Advertisement:
         return self.origin.kind != "stream"
 
 
-def advertisements(catalog: Catalog, deployment: Deployment) -> tuple[Advertisement, ...]:
+def list_advertisements(catalog: Catalog, deployment: Deployment) -> tuple[Advertisement, ...]:
     """All streams: base, then those of operators, then those of sinks."""
-    base = [Advertisement(Origin("stream", s.name), s.node, View((Input(s.name),))) for s in catalog.streams]
-    made = [Advertisement(Origin("operator", o.id), o.node, o.view) for o in deployment.operators]
-    sunk = [Advertisement(Origin("sink", d.query), d.node, d.feed.view) for d in deployment.deliveries]
+    base = [
+        Advertisement(FeedOrigin("stream", s.name), s.node, View((ViewInput(s.name),)))
+        for s in catalog.streams
+    ]
+    made = [Advertisement(FeedOrigin("operator", o.id), o.node, o.view) for o in deployment.operators]
+    sunk = [Advertisement(FeedOrigin("sink", d.query), d.node, d.feed.view) for d in deployment.deliveries]
     return (*base, *made, *sunk)
 
 
 @dataclass(frozen=True)
-class Directory:
+class AdvertisementDirectory:
     """What each coordinator knows: per level, coordinator to advertisements under it."""
 
     levels: tuple[dict[str, tuple[Advertisement, ...]], ...]
@@ -47,11 +50,13 @@ class Directory:
         return self.levels[level - 1].get(coordinator, ())
 
 
-def aggregate(hierarchy: Hierarchy, told: tuple[Advertisement, ...]) -> Directory:
+def gather_advertisements(
+    hierarchy: Hierarchy, advertised: tuple[Advertisement, ...]
+) -> AdvertisementDirectory:
     """Hand every advertisement up the hierarchy; each step to another node is one message."""
     levels: list[dict[str, list[Advertisement]]] = [{} for _ in hierarchy.levels]
     messages = 0
-    for one in told:
+    for one in advertised:
         at = one.node
         for level in range(1, hierarchy.height + 1):
             coordinator = hierarchy.cluster(level, at).coordinator
@@ -59,4 +64,4 @@ def aggregate(hierarchy: Hierarchy, told: tuple[Advertisement, ...]) -> Director
             messages += coordinator != at
             at = coordinator
     frozen = tuple({name: tuple(ads) for name, ads in level.items()} for level in levels)
-    return Directory(frozen, messages)
+    return AdvertisementDirectory(frozen, messages)

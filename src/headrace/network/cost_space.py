@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.network.metric import Metric, Vector
+from headrace.network.distance_metric import DistanceMetric, Vector
 
 DIMENSIONS = 3
 ROUNDS = 4000
 
 
-def embed(metric: Metric, seed: int = 0, rounds: int = ROUNDS, dimensions: int = DIMENSIONS) -> Vector:
+def embed_network(
+    metric: DistanceMetric, seed: int = 0, rounds: int = ROUNDS, dimensions: int = DIMENSIONS
+) -> Vector:
     """A point for every node."""
     n = metric.size
     rng = np.random.default_rng(seed)
-    reach = metric.row(0)
-    scale = float(reach[np.isfinite(reach)].mean()) or 1.0
-    points = rng.normal(0.0, scale / 2, (n, dimensions))
     partners = _partners(metric, rng)
+    reach = partners[1][np.isfinite(partners[1])]
+    scale = float(reach.mean()) or 1.0
+    points = rng.normal(0.0, scale / 2, (n, dimensions))
     for step in range(rounds):
         pace = 0.25 * (1.0 - step / rounds) + 0.005
         other = partners[0][:, step % partners[0].shape[1]]
@@ -34,7 +36,7 @@ def embed(metric: Metric, seed: int = 0, rounds: int = ROUNDS, dimensions: int =
     return points
 
 
-def _partners(metric: Metric, rng: np.random.Generator) -> tuple[np.ndarray, Vector]:
+def _partners(metric: DistanceMetric, rng: np.random.Generator) -> tuple[np.ndarray, Vector]:
     """For each node the others it looks at in turn, and how far they are."""
     n = metric.size
     chosen = rng.permutation(n)[: min(n, 256)]

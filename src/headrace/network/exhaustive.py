@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 from headrace.errors import NetworkError
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.plan import Join, Plan, Take, Tree, deploy, joins
-from headrace.network.query import Query
-from headrace.network.search import unmet
-from headrace.network.space import examined
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import PlanJoin, PlanLeaf, PlanTree, QueryPlan, deploy_plan, iterate_joins
+from headrace.network.plan_search import unplaceable_error
+from headrace.network.reusable_streams import find_reusable
+from headrace.network.search_space import count_examined
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
 
@@ -24,67 +25,68 @@ MOST_PLANS = 5_000_000
 
 def exhaustive(
     world: World,
-    query: Query,
+    query: JoinQuery,
     deployed: Deployment = EMPTY,
     reuse: bool = True,
     cross_products: bool = False,
     most: int = MOST_PLANS,
-) -> Plan:
+) -> QueryPlan:
     """The cheapest of all plans, by looking at each."""
     started = time.perf_counter()
     problem = Subsets(world, query, cross_products)
-    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
-    size = examined(problem.full, entries, len(world.network.nodes))
+    entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
+    size = count_examined(problem.full, entries, len(world.network.nodes))
     if size > most:
         raise NetworkError(
             f"query {query.name!r} has {size:.3g} plans on {len(world.network.nodes)} nodes; exhaustive"
             " search looks"
             f" at up to {most:.3g}. Use --algorithm exact, which finds the same plan"
         )
-    best: tuple[float, Tree] | None = None
+    best: tuple[float, PlanTree] | None = None
     count = 0
     limited = any(math.isfinite(n.capacity) for n in world.network.nodes)
     for cost, tree in _trees(problem, entries, problem.full):
         count += 1
         total = cost + _travel(world, problem, tree, query.sink)
-        if best is not None and total >= best[0]:
+        if total >= (math.inf if best is None else best[0]):
             continue
         if not limited or _fits(world, query, deployed, tree):
             best = (total, tree)
     if best is None:
-        raise unmet(problem)
+        raise unplaceable_error(problem)
     seconds = time.perf_counter() - started
-    return Plan(query.name, query.sink, best[1], best[0], "exhaustive", count, count, seconds)
+    return QueryPlan(query.name, query.sink, best[1], best[0], "exhaustive", count, count, seconds)
 
 
-def _trees(problem: Subsets, entries: list[Entry], mask: int) -> Iterator[tuple[float, Tree]]:
+def _trees(problem: Subsets, entries: list[Entry], mask: int) -> Iterator[tuple[float, PlanTree]]:
     """All placed trees for a set, with what they cost up to the node the set is then at."""
     world = problem.world
     view = problem.view_of(mask)
     for entry in entries:
         if entry.mask == mask:
-            yield entry.cost, Take(view, world.network.nodes[entry.node].name, entry.origin)
+            node = world.network.nodes[entry.node].name
+            yield entry.cost, PlanLeaf(view, node, entry.origin, entry.aliases)
     for left, right in problem.splits.get(mask, ()):
         rights = list(_trees(problem, entries, right))
         for cost_left, one in _trees(problem, entries, left):
             for cost_right, other in rights:
-                for node in world.network.nodes:
-                    if node.hosts:
+                for place in world.network.nodes:
+                    if place.hosts:
                         cost = cost_left + cost_right + world.costs.processing * problem.load(left, right)
-                        cost += _travel(world, problem, one, node.name)
-                        cost += _travel(world, problem, other, node.name)
-                        yield cost, Join(view, node.name, one, other)
+                        cost += _travel(world, problem, one, place.name)
+                        cost += _travel(world, problem, other, place.name)
+                        yield cost, PlanJoin(view, place.name, one, other)
 
 
-def _travel(world: World, problem: Subsets, tree: Tree, to: str) -> float:
+def _travel(world: World, problem: Subsets, tree: PlanTree, to: str) -> float:
     distance = world.distance(tree.node, to)
-    return 0.0 if distance == 0 else problem.flow(problem.mask_of(tree.view)) * distance
+    return problem.flow(problem.mask_of(tree.view)) * distance if distance < math.inf else math.inf
 
 
-def _fits(world: World, query: Query, deployed: Deployment, tree: Tree) -> bool:
+def _fits(world: World, query: JoinQuery, deployed: Deployment, tree: PlanTree) -> bool:
     """Whether every node can take what it would then run."""
-    after = deploy(deployed, Plan(query.name, query.sink, tree, 0.0, "exhaustive"))
-    used = {j.node for j in joins(tree)}
+    after = deploy_plan(deployed, QueryPlan(query.name, query.sink, tree, 0.0, "exhaustive"))
+    used = {j.node for j in iterate_joins(tree)}
     loads = world.loads(after)
     before = world.loads(deployed)
     for i, node in enumerate(world.network.nodes):

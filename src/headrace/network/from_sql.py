@@ -17,11 +17,17 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.errors import NetworkError
-from headrace.network.catalog import Catalog, Column, Stream
-from headrace.network.conditions import columns_in, duration, range_of, text_of, values_of
-from headrace.network.filters import Condition, conjunction
-from headrace.network.query import Query, predicate
-from headrace.network.view import Input, Predicate
+from headrace.network.filter_text import (
+    find_columns,
+    parse_duration,
+    range_condition,
+    text_condition,
+    value_condition,
+)
+from headrace.network.join_query import JoinQuery, parse_predicate
+from headrace.network.join_view import JoinPredicate, ViewInput
+from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics
+from headrace.network.stream_filters import Condition, conjoin_conditions
 from headrace.sql import BracketWindow, CreateQuery, CreateStream, parse_script
 
 WIDTHS = {
@@ -38,7 +44,7 @@ _FLIP = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 _OPS: dict[type[exp.Expression], str] = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 
 
-def queries_from_sql(script: str, catalog: Catalog, sinks: Mapping[str, str]) -> list[Query]:
+def queries_from_sql(script: str, catalog: Catalog, sinks: Mapping[str, str]) -> list[JoinQuery]:
     """The queries of a script; its CREATE STREAM statements must agree with the catalog."""
     found = []
     for statement in parse_script(script):
@@ -59,12 +65,14 @@ def catalog_from_sql(script: str, places: Mapping[str, tuple[str, float]]) -> Ca
                     f"stream {statement.name!r}: where it arises and at what rate is not known"
                 )
             node, rate = places[statement.name]
-            columns = tuple(Column(c.name, float(WIDTHS.get(c.type.lower(), 8))) for c in statement.columns)
-            streams.append(Stream(statement.name, node, rate, sum(c.width for c in columns), columns))
+            columns = tuple(
+                ColumnStatistics(c.name, float(WIDTHS.get(c.type.lower(), 8))) for c in statement.columns
+            )
+            streams.append(BaseStream(statement.name, node, rate, sum(c.width for c in columns), columns))
     return Catalog(tuple(streams))
 
 
-def query_from_statement(statement: CreateQuery, catalog: Catalog, sinks: Mapping[str, str]) -> Query:
+def query_from_statement(statement: CreateQuery, catalog: Catalog, sinks: Mapping[str, str]) -> JoinQuery:
     """One query; an error names what in it is not a select-project-join."""
     name, body = statement.name, statement.body
     if name not in sinks:
@@ -76,21 +84,21 @@ def query_from_statement(statement: CreateQuery, catalog: Catalog, sinks: Mappin
             raise _not_spj(name, part.strip("_").upper())
     if any(e.find(exp.AggFunc) for e in body.expressions):
         raise _not_spj(name, "an aggregate")
-    scope = _Scope(name, catalog, body)
+    scope = _SelectScope(name, catalog, body)
     for condition in scope.conditions:
         scope.take(condition)
     return scope.query(sinks[name])
 
 
-class _Scope:
+class _SelectScope:
     """The streams of one SELECT by alias, and what has been found out about each."""
 
     def __init__(self, name: str, catalog: Catalog, body: exp.Select) -> None:
         self.name, self.catalog, self.body = name, catalog, body
-        self.inputs: dict[str, Input] = {}
+        self.inputs: dict[str, ViewInput] = {}
         self.slides: set[float] = set()
         self.filters: dict[str, list[Condition]] = {}
-        self.predicates: list[Predicate] = []
+        self.predicates: list[JoinPredicate] = []
         self.conditions: list[exp.Expression] = []
         uses: dict[str, int] = {}
         for table, on in self._tables():
@@ -100,7 +108,7 @@ class _Scope:
             alias = (table.alias or table.name).upper()
             if alias in self.inputs:
                 raise NetworkError(f"query {name!r}: {table.alias or table.name} is used for two streams")
-            self.inputs[alias] = Input(label, window=self._window(table), columns=frozenset())
+            self.inputs[alias] = ViewInput(label, window=self._window(table), columns=frozenset())
             self.conditions += _conjuncts(on)
         where = body.args.get("where")
         self.conditions += _conjuncts(None if where is None else where.this)
@@ -135,8 +143,8 @@ class _Scope:
         if window.range is None:
             raise _not_spj(self.name, "RANGE ALL in a join")
         if window.slide is not None:
-            self.slides.add(duration(window.slide))
-        return duration(window.range)
+            self.slides.add(parse_duration(window.slide))
+        return parse_duration(window.range)
 
     def _side(self, column: exp.Column) -> tuple[str, str]:
         """The alias a column belongs to, and its name as the catalog has it."""
@@ -182,7 +190,7 @@ class _Scope:
             if isinstance(left, exp.Column) and isinstance(right, exp.Column):
                 ends = [self._side(c) for c in (left, right)]
                 names = [f"{self.inputs[alias].name}.{column}" for alias, column in ends]
-                self.predicates.append(predicate(names[0], names[1], _OPS[type(condition)]))
+                self.predicates.append(parse_predicate(names[0], names[1], _OPS[type(condition)]))
                 return
         if len(sides) > 1:
             raise _not_spj(self.name, f"the predicate {condition.sql('spark')}")
@@ -199,24 +207,26 @@ class _Scope:
         if isinstance(bare, exp.In) and isinstance(bare.this, exp.Column) and not bare.args.get("query"):
             values = bare.expressions
             if values and all(_literal(v) is not None for v in values):
-                return values_of(self.catalog, stream, bare.this.name, [str(_literal(v)) for v in values])
+                return value_condition(
+                    self.catalog, stream, bare.this.name, [str(_literal(v)) for v in values]
+                )
         if type(bare) in _OPS:
             left, right, op = bare.this, bare.expression, _OPS[type(bare)]
             if _literal(left) is not None:
                 left, right, op = right, left, _FLIP[op]
             value = _literal(right)
             if value is not None and op == "=" and isinstance(left, exp.Column):
-                return values_of(self.catalog, stream, left.name, [value])
+                return value_condition(self.catalog, stream, left.name, [value])
             number = _number(value)
             if number is not None and op != "=":
                 text = left.sql("spark")
-                return range_of(
-                    self.catalog, stream, text, columns_in(self.catalog, stream, text), op, number
+                return range_condition(
+                    self.catalog, stream, text, find_columns(self.catalog, stream, text), op, number
                 )
         text = bare.sql("spark")
-        return text_of(self.catalog, stream, text, columns_in(self.catalog, stream, text))
+        return text_condition(self.catalog, stream, text, find_columns(self.catalog, stream, text))
 
-    def query(self, sink: str) -> Query:
+    def query(self, sink: str) -> JoinQuery:
         if len(self.slides) > 1:
             raise _not_spj(self.name, "different SLIDEs in one join")
         output: dict[str, set[str]] = {alias: set() for alias in self.inputs}
@@ -233,12 +243,12 @@ class _Scope:
         inputs = tuple(
             replace(
                 one,
-                filter=conjunction(self.filters.get(alias, ())),
+                filter=conjoin_conditions(self.filters.get(alias, ())),
                 columns=None if alias in whole else frozenset(output[alias]),
             )
             for alias, one in self.inputs.items()
         )
-        return Query(self.name, sink, inputs, tuple(self.predicates), next(iter(self.slides), None))
+        return JoinQuery(self.name, sink, inputs, tuple(self.predicates), next(iter(self.slides), None))
 
 
 def _conjuncts(condition: exp.Expression | None) -> list[exp.Expression]:

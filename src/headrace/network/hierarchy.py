@@ -11,6 +11,7 @@ A hierarchy is data, by node names, so that it survives changes of the network. 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headrace.errors import NetworkError
-from headrace.network.kmeans import clusters_of_at_most
-from headrace.network.metric import Metric, Vector
+from headrace.network.distance_metric import DistanceMetric, Vector
+from headrace.network.kmeans import group_by_size
 from headrace.network.topology import Network
 
 LANDMARKS = 64
@@ -99,7 +100,7 @@ class Hierarchy:
         return self.representative(node, level)
 
 
-def diameters(hierarchy: Hierarchy, network: Network, metric: Metric) -> tuple[float, ...]:
+def measure_diameters(hierarchy: Hierarchy, network: Network, metric: DistanceMetric) -> tuple[float, ...]:
     """d₁ … d_h: the largest distance between two members of one cluster, per level."""
     found = []
     for level in hierarchy.levels:
@@ -112,40 +113,51 @@ def diameters(hierarchy: Hierarchy, network: Network, metric: Metric) -> tuple[f
     return tuple(found)
 
 
-def build(network: Network, metric: Metric, max_cs: int, seed: int = 0) -> Hierarchy:
-    """Cluster by K-means, promote the coordinators, repeat until one cluster is left."""
+def build_hierarchy(
+    network: Network,
+    metric: DistanceMetric,
+    max_cs: int,
+    seed: int = 0,
+    members: Iterable[str] | None = None,
+) -> Hierarchy:
+    """Cluster by K-means, promote the coordinators, repeat until one cluster is left.
+
+    `members` are the nodes to take in, all by default; a network in several parts has a hierarchy for each.
+    """
     if max_cs < 2:
         raise NetworkError(f"max_cs is {max_cs}; a cluster needs room for at least 2 nodes")
     levels: list[tuple[Cluster, ...]] = []
-    members = list(network.names)
-    if not members:
+    nodes = list(network.names if members is None else members)
+    if not nodes:
         raise NetworkError(f"network {network.name!r} has no nodes; there is nothing to cluster")
     while True:
-        level = partition(network, metric, members, max_cs, seed)
+        level = partition_members(network, metric, nodes, max_cs, seed)
         levels.append(level)
         if len(level) == 1:
             return Hierarchy(max_cs, tuple(levels))
-        members = [c.coordinator for c in level]
+        nodes = [c.coordinator for c in level]
 
 
-def partition(
-    network: Network, metric: Metric, members: list[str], max_cs: int, seed: int
+def partition_members(
+    network: Network, metric: DistanceMetric, members: list[str], max_cs: int, seed: int
 ) -> tuple[Cluster, ...]:
     """Clusters of at most max_cs of the members, each with its medoid as coordinator."""
     nodes = indexes(network, members)
     points = coordinates(metric, nodes)
-    groups = clusters_of_at_most(points, max_cs, seed)
-    return tuple(elect(network, metric, [members[i] for i in group]) for group in groups)
+    groups = group_by_size(points, max_cs, seed)
+    return tuple(elect_coordinator(network, metric, [members[i] for i in group]) for group in groups)
 
 
-def elect(network: Network, metric: Metric, members: list[str]) -> Cluster:
-    """The member nearest to all others coordinates."""
+def elect_coordinator(network: Network, metric: DistanceMetric, members: list[str]) -> Cluster:
+    """The member coordinates that reaches the most others, among those the one nearest to all it reaches."""
     block = metric.block(indexes(network, members))
-    coordinator = members[int(np.argmin(block.sum(axis=1)))]
+    there = np.isfinite(block)
+    near = np.where(there, block, 0.0).sum(axis=1)
+    coordinator = members[int(np.lexsort((near, -there.sum(axis=1)))[0])]
     return Cluster(coordinator, tuple(members))
 
 
-def coordinates(metric: Metric, nodes: NDArray[np.int64]) -> Vector:
+def coordinates(metric: DistanceMetric, nodes: NDArray[np.int64]) -> Vector:
     """Points for K-means: distances to landmarks, which are chosen one after the other far from those before.
 
     Near nodes have near points (each coordinate differs by at most their distance); unreachable is far away.

@@ -13,17 +13,28 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headrace.network.deployment import EMPTY, Deployment, Origin
+from headrace.network.deployment import EMPTY, Deployment, FeedOrigin
 from headrace.network.descend import cost_of
-from headrace.network.exact import ENTRY, mask_of, overload, tree
+from headrace.network.distance_metric import DistanceMetric, travel_cost
+from headrace.network.exact import ENTRY, build_tree, find_overload, mask_of
 from headrace.network.hierarchy import coordinates
 from headrace.network.join_order import order_by_size
-from headrace.network.kmeans import zones_of
-from headrace.network.metric import Metric
-from headrace.network.plan import Plan
-from headrace.network.query import Query
-from headrace.network.search import Cluster, Forbidden, Found, Had, Made, Splits, fill, unmet
+from headrace.network.join_query import JoinQuery
+from headrace.network.kmeans import group_in_zones
+from headrace.network.network_plan import QueryPlan
+from headrace.network.plan_search import (
+    ClusterField,
+    Forbidden,
+    Found,
+    FoundEntry,
+    FoundJoin,
+    Splits,
+    fill_table,
+    unplaceable_error,
+)
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
 
@@ -32,34 +43,37 @@ ZONES = 5
 _MOST_ATTEMPTS = 200
 
 
-def zones(metric: Metric, count: int = ZONES, seed: int = 0) -> Zones:
-    """The network in a number of zones, by K-means on distances."""
-    points = coordinates(metric, np.arange(metric.size))
-    return tuple(tuple(group) for group in zones_of(points, count, seed))
+def make_zones(
+    metric: DistanceMetric, count: int = ZONES, seed: int = 0, nodes: NDArray[np.int64] | None = None
+) -> Zones:
+    """The network, or some nodes of it, in a number of zones, by K-means on distances."""
+    those = np.arange(metric.size) if nodes is None else nodes
+    groups = group_in_zones(coordinates(metric, those), count, seed)
+    return tuple(tuple(int(those[i]) for i in group) for group in groups)
 
 
 def in_network(
-    world: World, query: Query, zoning: Zones, deployed: Deployment = EMPTY, reuse: bool = True
-) -> Plan:
+    world: World, query: JoinQuery, zoning: Zones, deployed: Deployment = EMPTY, reuse: bool = True
+) -> QueryPlan:
     started = time.perf_counter()
     problem = Subsets(world, query)
     splits = order_by_size(problem)
-    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
     spare = world.spare(deployed)
     barred: Forbidden = frozenset()
     for _ in range(_MOST_ATTEMPTS):
         walk = _Walk(problem, splits, entries, zoning, spare, barred)
         found = walk.expand(walk.finish(problem.full))
-        clash = [c for c in overload(problem, found, entries, deployed, spare) if c[1] != ENTRY]
+        clash = [c for c in find_overload(problem, found, entries, deployed, spare) if c[1] != ENTRY]
         if not clash:
             cost = cost_of(problem, found, problem.sink)
             seconds = time.perf_counter() - started
-            chosen = tree(problem, found)
-            return Plan(
+            chosen = build_tree(problem, found)
+            return QueryPlan(
                 query.name, query.sink, chosen, cost, "in-network", walk.examined, walk.states, seconds
             )
         barred |= {max(clash, key=lambda c: (problem.load(c[1], c[2]), c))}
-    raise unmet(problem)
+    raise unplaceable_error(problem)
 
 
 @dataclass
@@ -79,12 +93,12 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.zone_of = {node: z for z, group in enumerate(self.zoning) for node in group}
-        self.built: dict[Origin, Found] = {}
+        self.built: dict[FeedOrigin, Found] = {}
 
     def finish(self, mask: int) -> Found:
         """A set, placed: its zone's part is closed and planned."""
         if mask not in self.splits:
-            return Had(next(e for e in self.entries if e.mask == mask))
+            return FoundEntry(next(e for e in self.entries if e.mask == mask))
         zone, inputs = self.part(mask)
         return self.place(mask, zone, inputs)
 
@@ -119,29 +133,29 @@ class _Walk:
         self.examined += len(group) ** max(0, len(inputs) - 1)
         places = {n: i for i, n in enumerate(group)}
         barred = frozenset((m, a, b, places[n]) for m, a, b, n in self.barred if n in places)
-        field = Cluster(problem.world.metric, group, lambda node: node)
-        table = fill(problem, field, offered, mask, self.splits, self.spare[list(group)], barred)
+        field = ClusterField(problem.world.metric, group, lambda node: node)
+        table = fill_table(problem, field, offered, mask, self.splits, self.spare[list(group)], barred)
         self.states += table.states
-        towards = problem.flow(mask) * problem.world.metric.row(problem.sink)
-        options: list[Found] = [Had(e) for e in table.entries.get(mask, ())]
+        towards = travel_cost(problem.flow(mask), problem.world.metric.row(problem.sink))
+        options: list[Found] = [FoundEntry(e) for e in table.entries.get(mask, ())]
         if mask in table.made:
             total = table.made[mask] + towards[table.field.nodes]
             best = int(np.argmin(total))
             if np.isfinite(total[best]):
                 options.append(table.read_made(mask, best))
         if not options:
-            raise unmet(problem)
+            raise unplaceable_error(problem)
         return min(options, key=lambda f: cost_of(problem, self.expand(f), problem.sink))
 
     def as_entry(self, found: Found) -> Entry:
-        if isinstance(found, Had):
+        if isinstance(found, FoundEntry):
             return found.entry
-        origin = Origin("operator", f"planned {len(self.built)}")
+        origin = FeedOrigin("operator", f"planned {len(self.built)}")
         self.built[origin] = found
         return Entry(mask_of(found), found.node, 0.0, origin)
 
     def expand(self, found: Found) -> Found:
-        if isinstance(found, Had):
+        if isinstance(found, FoundEntry):
             inner = self.built.get(found.entry.origin)
             return found if inner is None else self.expand(inner)
-        return Made(found.mask, found.node, self.expand(found.left), self.expand(found.right))
+        return FoundJoin(found.mask, found.node, self.expand(found.left), self.expand(found.right))

@@ -6,7 +6,7 @@ carry.
 
 from __future__ import annotations
 
-from headrace.network.search import Splits
+from headrace.network.plan_search import Splits
 from headrace.network.subsets import Subsets
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
-from headrace.network.metric import Vector
+from headrace.network.distance_metric import Vector
 
 STARTS = 5
 GROWTH = (1.0, 1.15, 1.3)
 
 
-def clusters_of_at_most(points: Vector, limit: int, seed: int) -> list[list[int]]:
+def group_by_size(points: Vector, limit: int, seed: int) -> list[list[int]]:
     """Groups of row numbers, none larger than the limit, in the order of their first members."""
     groups = _divide(points, np.arange(len(points)), limit, seed)
     return sorted(sorted(int(i) for i in g) for g in groups)
@@ -55,7 +55,7 @@ def _lloyd(points: Vector, rows: NDArray[np.int64], k: int, seed: int) -> list[N
     return [rows[best[1] == label] for label in np.unique(best[1])]
 
 
-def zones_of(points: Vector, count: int, seed: int) -> list[list[int]]:
+def group_in_zones(points: Vector, count: int, seed: int) -> list[list[int]]:
     """Exactly as many groups as asked where the points allow it, of any size."""
     groups = _lloyd(points, np.arange(len(points)), min(count, len(points)), seed)
     return sorted(sorted(int(i) for i in g) for g in groups)

@@ -9,12 +9,12 @@ nearest to the rest; an empty cluster disappears from the level above, and a top
 from __future__ import annotations
 
 from headrace.errors import NetworkError
-from headrace.network.hierarchy import Cluster, Hierarchy, elect, partition
-from headrace.network.metric import Metric
+from headrace.network.distance_metric import DistanceMetric
+from headrace.network.hierarchy import Cluster, Hierarchy, elect_coordinator, partition_members
 from headrace.network.topology import Network
 
 
-def join(hierarchy: Hierarchy, network: Network, metric: Metric, node: str) -> Hierarchy:
+def add_member(hierarchy: Hierarchy, network: Network, metric: DistanceMetric, node: str) -> Hierarchy:
     """The hierarchy with a node of the (already changed) network in it."""
     at = network.at(node)
     if any(node in c.members for c in hierarchy.levels[0]):
@@ -27,7 +27,7 @@ def join(hierarchy: Hierarchy, network: Network, metric: Metric, node: str) -> H
     return _enter(hierarchy, network, metric, 1, cluster, node)
 
 
-def leave(hierarchy: Hierarchy, network: Network, metric: Metric, node: str) -> Hierarchy:
+def remove_member(hierarchy: Hierarchy, network: Network, metric: DistanceMetric, node: str) -> Hierarchy:
     """The hierarchy without a node that is no longer in the network."""
     if not any(node in c.members for c in hierarchy.levels[0]):
         raise NetworkError(f"node {node!r} is not in the hierarchy")
@@ -45,7 +45,7 @@ def leave(hierarchy: Hierarchy, network: Network, metric: Metric, node: str) -> 
         if cluster.coordinator != gone:
             level[place] = Cluster(cluster.coordinator, tuple(members))
             break
-        level[place] = elect(network, metric, members)
+        level[place] = elect_coordinator(network, metric, members)
         gone, instead = cluster.coordinator, level[place].coordinator
         if i + 1 == len(levels):
             break
@@ -53,7 +53,7 @@ def leave(hierarchy: Hierarchy, network: Network, metric: Metric, node: str) -> 
 
 
 def _enter(
-    hierarchy: Hierarchy, network: Network, metric: Metric, level: int, cluster: Cluster, node: str
+    hierarchy: Hierarchy, network: Network, metric: DistanceMetric, level: int, cluster: Cluster, node: str
 ) -> Hierarchy:
     """Put a member into a cluster of a level; split what becomes too large, and go on above."""
     levels = [list(one) for one in hierarchy.levels]
@@ -62,13 +62,13 @@ def _enter(
     if len(members) <= hierarchy.max_cs:
         here[here.index(cluster)] = Cluster(cluster.coordinator, tuple(members))
         return _trimmed(hierarchy.max_cs, levels)
-    halves = list(partition(network, metric, members, max(2, -(-len(members) // 2)), seed=0))
+    halves = list(partition_members(network, metric, members, max(2, -(-len(members) // 2)), seed=0))
     kept = next((h for h in halves if cluster.coordinator in h.members), halves[0])
     others = [h for h in halves if h is not kept]
     here[here.index(cluster)] = Cluster(cluster.coordinator, kept.members)
     here += others
     if level == len(levels):
-        levels.append([elect(network, metric, [c.coordinator for c in here])])
+        levels.append([elect_coordinator(network, metric, [c.coordinator for c in here])])
         return _trimmed(hierarchy.max_cs, levels)
     grown = Hierarchy(hierarchy.max_cs, tuple(tuple(one) for one in levels))
     for other in others:

@@ -1,7 +1,7 @@
 """The optimum for a whole set of queries, as a mixed-integer programme for HiGHS (through SciPy). For small
 sets.
 
-The yardstick for `sets.improve`. In the cost model of a deployment: an operator makes a view at a node from
+The yardstick for `query_sets.improve_set`. In the cost model of a deployment: an operator makes a view at a node from
 two feeds, each feed pays flow × distance from its origin, a derived stream serves any number of consumers for
 nothing more, and a producer carries a view at least as loose as each consumer's. The views considered are
 those the queries ask for, per set of streams, and for each signature all the combinations of what different
@@ -27,13 +27,13 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from headrace.errors import NetworkError
-from headrace.network.query import Query
+from headrace.network.join_query import JoinQuery
+from headrace.network.join_view import View, combine_views, is_connected, restrict_view
 from headrace.network.subsets import Subsets
-from headrace.network.view import View, combine, restrict
 from headrace.network.world import World
 
 MOST_VARIABLES = 400_000
-MOST_VARIANTS = 16
+MOST_VARIANTS = 32
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class _Programme:
         self.rows.append((terms, low, high))
 
 
-def optimum_of_set(world: World, queries: Sequence[Query], seconds: float = 60.0) -> Yardstick:
+def optimum_of_set(world: World, queries: Sequence[JoinQuery], seconds: float = 60.0) -> Yardstick:
     """The cheapest deployment of all queries together."""
     if any(np.isfinite(n.capacity) or not n.hosts for n in world.network.nodes):
         raise NetworkError("the mixed-integer yardstick is for networks without capacities; remove them")
@@ -100,7 +100,7 @@ def optimum_of_set(world: World, queries: Sequence[Query], seconds: float = 60.0
     )
 
 
-def _model(world: World, queries: Sequence[Query]) -> _Programme:
+def _model(world: World, queries: Sequence[JoinQuery]) -> _Programme:
     problems = [Subsets(world, q) for q in queries]
     variants = _variants(problems)
     places = range(len(world.network.nodes))
@@ -111,17 +111,17 @@ def _model(world: World, queries: Sequence[Query]) -> _Programme:
     for views, splits in variants:
         for view in views:
             for left, right in splits:
-                halves = (restrict(view, left), restrict(view, right))
+                halves = (restrict_view(view, left), restrict_view(view, right))
                 work = world.costs.processing * sum(world.estimate.tuples(h) for h in halves)
                 for n in places:
                     made = model.variable(work, binary=True)
                     runs.setdefault((view, n), []).append(made)
                     wants += [(half, n, made) for half in halves]
     sinks = _sinks(model, problems, variants)
-    serving: dict[tuple[object, ...], list[View]] = {}
+    serving: dict[object, list[View]] = {}
     for views, _ in variants:
         for view in views:
-            serving.setdefault(view.signature, []).append(view)
+            serving.setdefault(_key(view), []).append(view)
     for what, n, run in wants:
         _supply(
             world, model, distance, runs, sinks, serving, what, n, {run: 1.0} if run is not None else {}, None
@@ -140,12 +140,12 @@ def _sinks(
     """Per query the views its delivery may carry, of which it carries one."""
     sinks = []
     for problem in problems:
-        signature = problem.view.signature
-        same = [v for views, _ in variants for v in views if v.signature == signature] or [problem.view]
+        signature = _key(problem.view)
+        same = [v for views, _ in variants for v in views if _key(v) == signature] or [problem.view]
         options = [
             (v, model.variable(0.0, binary=True), problem.sink)
             for v in same
-            if combine((v, problem.view)) == v
+            if combine_views((v, problem.view)) == v
         ]
         model.row({chosen: 1.0 for _, chosen, _ in options}, 1.0, 1.0)
         sinks.append(options)
@@ -158,7 +158,7 @@ def _supply(
     distance: np.ndarray,
     runs: dict[tuple[View, int], list[int]],
     sinks: list[list[tuple[View, int, int]]],
-    serving: dict[tuple[object, ...], list[View]],
+    serving: dict[object, list[View]],
     what: View,
     n: int,
     needed: dict[int, float],
@@ -169,18 +169,24 @@ def _supply(
     takes: dict[int, float] = {}
     if len(what.inputs) == 1:
         source = world.network.at(world.catalog.stream(what.inputs[0].stream).node)
-        takes[model.variable(flow * float(distance[source, n]), binary=False)] = 1.0
-    for view in serving.get(what.signature, ()):
-        if combine((view, what)) != view:
+        if np.isfinite(distance[source, n]):
+            takes[model.variable(flow * float(distance[source, n]), binary=False)] = 1.0
+    for view in serving.get(_key(what), ()):
+        if combine_views((view, what)) != view:
             continue
         for m in range(len(distance)):
-            if (view, m) in runs:
+            if (view, m) in runs and np.isfinite(distance[m, n]):
                 take = model.variable(flow * float(distance[m, n]), binary=False)
                 takes[take] = 1.0
                 model.row({take: 1.0, **dict.fromkeys(runs[view, m], -1.0)}, -np.inf, 0.0)
     for other, options in enumerate(sinks):
         for view, chosen, m in options:
-            if other == query or view.signature != what.signature or combine((view, what)) != view:
+            if (
+                not np.isfinite(distance[m, n])
+                or other == query
+                or _key(view) != _key(what)
+                or combine_views((view, what)) != view
+            ):
                 continue
             if query is not None and (m, other) > (n, query) and m == n:
                 continue  # two sinks at one node: one way is enough
@@ -189,8 +195,6 @@ def _supply(
             model.row({take: 1.0, chosen: -1.0}, -np.inf, 0.0)
             if query is not None:
                 _ranked(model, sinks, query, other, take)
-    if not takes:
-        raise NetworkError(f"nothing can supply {what}; this is a fault in the yardstick")
     model.row({**takes, **{v: -w for v, w in needed.items()}}, 0.0, 0.0)
 
 
@@ -207,6 +211,11 @@ def _ranked(
     model.row({ranks[query]: 1.0, ranks[other]: -1.0, take: -size}, 1.0 - size, np.inf)
 
 
+def _key(view: View) -> object:
+    """Views with one key may serve one another, relaxed; other names for one stream are not tried here."""
+    return view.names, view.reuse_key
+
+
 def _variants(
     problems: list[Subsets],
 ) -> list[tuple[list[View], list[tuple[frozenset[str], frozenset[str]]]]]:
@@ -215,7 +224,7 @@ def _variants(
     for problem in problems:
         for mask, halves in problem.splits.items():
             view = problem.view_of(mask)
-            views, splits = asked.setdefault(view.signature, ([], []))
+            views, splits = asked.setdefault(_key(view), ([], []))
             if view not in views:
                 views.append(view)
             for a, b in halves:
@@ -227,8 +236,8 @@ def _variants(
         wider = list(views)
         for size in range(2, len(views) + 1):
             for some in combinations(views, size):
-                one = combine(some)
-                if one not in wider:
+                one = combine_views(some)
+                if one not in wider and is_connected(one):
                     wider.append(one)
         if len(wider) > MOST_VARIANTS:
             raise NetworkError(

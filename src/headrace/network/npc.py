@@ -14,32 +14,32 @@ from __future__ import annotations
 
 from headrace.network.bottom_up import climb
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.descend import Descent, guided
-from headrace.network.hierarchy import Cluster, Hierarchy, diameters
-from headrace.network.plan import Plan
-from headrace.network.query import Query
+from headrace.network.descend import Descent, plan_by_hierarchy
+from headrace.network.hierarchy import Cluster, Hierarchy, measure_diameters
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import QueryPlan
 from headrace.network.world import World
 
 
 def npc(
     world: World,
-    query: Query,
+    query: JoinQuery,
     hierarchy: Hierarchy,
     deployed: Deployment = EMPTY,
     reuse: bool = True,
     widths: tuple[float, ...] | None = None,
-) -> Plan:
+) -> QueryPlan:
     """`widths` are the hierarchy's diameters, when they are known already."""
-    spans = diameters(hierarchy, world.network, world.metric) if widths is None else widths
+    spans = measure_diameters(hierarchy, world.network, world.metric) if widths is None else widths
 
     def decide(descent: Descent, level: int, cluster: Cluster, local: int, cost: float) -> bool:
-        now, later = estimates(descent, spans, level, cluster, local, cost)
+        now, later = estimate_costs(descent, spans, level, cluster, local, cost)
         return later >= now
 
-    return guided("npc", world, query, deployed, hierarchy, reuse, lambda d: climb(d, decide))
+    return plan_by_hierarchy("npc", world, query, deployed, hierarchy, reuse, lambda d: climb(d, decide))
 
 
-def estimates(
+def estimate_costs(
     descent: Descent, spans: tuple[float, ...], level: int, cluster: Cluster, local: int, cost: float
 ) -> tuple[float, float]:
     """Γ and Ω."""

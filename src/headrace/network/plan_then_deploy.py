@@ -9,28 +9,31 @@ from __future__ import annotations
 import time
 
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.exact import optimum, tree
+from headrace.network.exact import build_tree, search_optimum
 from headrace.network.join_order import order_by_size
-from headrace.network.plan import Plan
-from headrace.network.query import Query
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import QueryPlan
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.subsets import Subsets
 from headrace.network.world import World
 
 
-def plan_then_deploy(world: World, query: Query, deployed: Deployment = EMPTY, reuse: bool = True) -> Plan:
+def plan_then_deploy(
+    world: World, query: JoinQuery, deployed: Deployment = EMPTY, reuse: bool = True
+) -> QueryPlan:
     started = time.perf_counter()
     problem = Subsets(world, query)
     splits = order_by_size(problem)
-    derived = problem.derived(deployed) if reuse else []
+    derived = find_reusable(problem, deployed) if reuse else []
     entries = problem.bases() + [e for e in derived if e.mask in splits]
-    found, cost, states = optimum(problem, entries, splits, deployed)
-    return Plan(
+    best = search_optimum(problem, entries, splits, deployed)
+    return QueryPlan(
         query.name,
         query.sink,
-        tree(problem, found),
-        cost,
+        build_tree(problem, best.found),
+        best.cost,
         "plan-then-deploy",
         len(world.network.nodes) ** max(0, len(problem.names) - 1),
-        states,
+        best.states,
         time.perf_counter() - started,
     )

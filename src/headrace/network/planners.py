@@ -1,7 +1,7 @@
 """All planners under one roof: by name, with what they prepare once per network.
 
 A planner is a function of (query, what is deployed) to a plan. Hierarchies, cost spaces and zones belong to a
-network, not to a query; `Prepared` makes each the first time it is asked for.
+network, not to a query; `PreparedWorld` makes each the first time it is asked for.
 """
 
 from __future__ import annotations
@@ -10,29 +10,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from headrace.errors import NetworkError
 from headrace.network.bottom_up import bottom_up
-from headrace.network.cost_space import embed
+from headrace.network.cost_space import embed_network
 from headrace.network.deployment import Deployment
+from headrace.network.distance_metric import Vector
 from headrace.network.exact import exact
 from headrace.network.exhaustive import exhaustive
-from headrace.network.hierarchy import Hierarchy, build, diameters
-from headrace.network.in_network import ZONES, Zones, in_network, zones
-from headrace.network.metric import Vector
+from headrace.network.hierarchy import Hierarchy, build_hierarchy, measure_diameters
+from headrace.network.in_network import ZONES, Zones, in_network, make_zones
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import QueryPlan
 from headrace.network.npc import npc
-from headrace.network.plan import Plan
 from headrace.network.plan_then_deploy import plan_then_deploy
-from headrace.network.query import Query
 from headrace.network.relaxation import relaxation
 from headrace.network.top_down import top_down
 from headrace.network.world import World
 
-Planner = Callable[[Query, Deployment], Plan]
+Planner = Callable[[JoinQuery, Deployment], QueryPlan]
 DEFAULT_MAX_CS = 32
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedWorld:
     """A world with what planners prepare for it."""
 
     world: World
@@ -42,20 +45,29 @@ class Prepared:
     zone_count: int = ZONES
 
     @cached_property
-    def hierarchy(self) -> Hierarchy:
-        return build(self.world.network, self.world.metric, self.max_cs, self.seed)
+    def _parts(self) -> dict[int, NetworkPart]:
+        return {}
 
-    @cached_property
+    def part(self, sink: str) -> NetworkPart:
+        """The part of the network in which a sink can be reached, with what hierarchical planners need."""
+        nodes = self.world.metric.reachable(self.world.network.at(sink))
+        first = int(nodes[0])
+        if first not in self._parts:
+            self._parts[first] = NetworkPart(self, nodes)
+        return self._parts[first]
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy of a network in one part; of several, that of the part the first node is in."""
+        return self.part(self.world.network.names[0]).hierarchy
+
+    @property
     def spans(self) -> tuple[float, ...]:
-        return diameters(self.hierarchy, self.world.network, self.world.metric)
+        return self.part(self.world.network.names[0]).spans
 
     @cached_property
     def points(self) -> Vector:
-        return embed(self.world.metric, self.seed)
-
-    @cached_property
-    def zones(self) -> Zones:
-        return zones(self.world.metric, self.zone_count, self.seed)
+        return embed_network(self.world.metric, self.seed)
 
     def planner(self, algorithm: str) -> Planner:
         """A planner by name."""
@@ -65,13 +77,37 @@ class Prepared:
         return lambda query, deployed: found(self, query, deployed)
 
 
-PLANNERS: dict[str, Callable[[Prepared, Query, Deployment], Plan]] = {
+PLANNERS: dict[str, Callable[[PreparedWorld, JoinQuery, Deployment], QueryPlan]] = {
     "exact": lambda p, q, d: exact(p.world, q, d, p.reuse),
-    "top-down": lambda p, q, d: top_down(p.world, q, p.hierarchy, d, p.reuse),
-    "npc": lambda p, q, d: npc(p.world, q, p.hierarchy, d, p.reuse, p.spans),
-    "bottom-up": lambda p, q, d: bottom_up(p.world, q, p.hierarchy, d, p.reuse),
+    "top-down": lambda p, q, d: top_down(p.world, q, p.part(q.sink).hierarchy, d, p.reuse),
+    "npc": lambda p, q, d: npc(p.world, q, p.part(q.sink).hierarchy, d, p.reuse, p.part(q.sink).spans),
+    "bottom-up": lambda p, q, d: bottom_up(p.world, q, p.part(q.sink).hierarchy, d, p.reuse),
     "plan-then-deploy": lambda p, q, d: plan_then_deploy(p.world, q, d, p.reuse),
-    "in-network": lambda p, q, d: in_network(p.world, q, p.zones, d, p.reuse),
+    "in-network": lambda p, q, d: in_network(p.world, q, p.part(q.sink).zones, d, p.reuse),
     "relaxation": lambda p, q, d: relaxation(p.world, q, p.points, d, p.reuse),
     "exhaustive": lambda p, q, d: exhaustive(p.world, q, d, p.reuse),
 }
+
+
+@dataclass(frozen=True)
+class NetworkPart:
+    """Nodes that reach one another: in a network in several parts, each is planned for by itself."""
+
+    prepared: PreparedWorld
+    nodes: NDArray[np.int64]
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        p = self.prepared
+        names = [p.world.network.names[i] for i in self.nodes]
+        return build_hierarchy(p.world.network, p.world.metric, p.max_cs, p.seed, names)
+
+    @cached_property
+    def spans(self) -> tuple[float, ...]:
+        world = self.prepared.world
+        return measure_diameters(self.hierarchy, world.network, world.metric)
+
+    @cached_property
+    def zones(self) -> Zones:
+        p = self.prepared
+        return make_zones(p.world.metric, p.zone_count, p.seed, self.nodes)

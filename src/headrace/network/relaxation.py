@@ -15,12 +15,13 @@ import numpy as np
 
 from headrace.network.deployment import EMPTY, Deployment
 from headrace.network.descend import cost_of
-from headrace.network.exact import ENTRY, overload, tree
+from headrace.network.distance_metric import Vector
+from headrace.network.exact import ENTRY, build_tree, find_overload
 from headrace.network.join_order import order_by_size
-from headrace.network.metric import Vector
-from headrace.network.plan import Plan
-from headrace.network.query import Query
-from headrace.network.search import Found, Had, Made, Splits, unmet
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import QueryPlan
+from headrace.network.plan_search import Found, FoundEntry, FoundJoin, Splits, unplaceable_error
+from headrace.network.reusable_streams import find_reusable
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.world import World
 
@@ -29,28 +30,28 @@ STILL = 1e-6
 
 
 def relaxation(
-    world: World, query: Query, points: Vector, deployed: Deployment = EMPTY, reuse: bool = True
-) -> Plan:
-    """`points` is the network's cost space (`cost_space.embed`)."""
+    world: World, query: JoinQuery, points: Vector, deployed: Deployment = EMPTY, reuse: bool = True
+) -> QueryPlan:
+    """`points` is the network's cost space (`cost_space.embed_network`)."""
     started = time.perf_counter()
     problem = Subsets(world, query)
     splits = order_by_size(problem)
     at, rounds = settle_springs(problem, splits, points)
-    entries = problem.bases() + (problem.derived(deployed) if reuse else [])
+    entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
     barred: set[tuple[int, int]] = set()
     spare = world.spare(deployed)
     for _ in range(len(world.network.nodes) * max(1, len(splits))):
         nodes = {m: _nearest(problem, splits[m][0], points, p, spare, barred, m) for m, p in at.items()}
         found = _cheapest(problem, splits, entries, nodes, problem.full, problem.sink)
-        clash = [c for c in overload(problem, found, entries, deployed, spare) if c[1] != ENTRY]
+        clash = [c for c in find_overload(problem, found, entries, deployed, spare) if c[1] != ENTRY]
         if not clash:
             cost = cost_of(problem, found, problem.sink)
             seconds = time.perf_counter() - started
-            chosen = tree(problem, found)
-            return Plan(query.name, query.sink, chosen, cost, "relaxation", rounds, rounds, seconds)
+            chosen = build_tree(problem, found)
+            return QueryPlan(query.name, query.sink, chosen, cost, "relaxation", rounds, rounds, seconds)
         heaviest = max(clash, key=lambda c: problem.load(c[1], c[2]))
         barred.add((heaviest[0], heaviest[3]))
-    raise unmet(problem)
+    raise unplaceable_error(problem)
 
 
 def settle_springs(problem: Subsets, splits: Splits, points: Vector) -> tuple[dict[int, Vector], int]:
@@ -87,15 +88,16 @@ def _nearest(
     barred: set[tuple[int, int]],
     mask: int,
 ) -> int:
-    """The node nearest to a point that may take the join."""
+    """The node nearest to a point that may take the join and from which the sink can be reached."""
     apart = ((points - place) ** 2).sum(axis=1)
+    apart = np.where(np.isfinite(problem.world.metric.row(problem.sink)), apart, np.inf)
     apart = np.where(problem.load(*split) > spare + 1e-9, np.inf, apart)
     for other, node in barred:
         if other == mask:
             apart[node] = np.inf
     node = int(np.argmin(apart))
     if not np.isfinite(apart[node]):
-        raise unmet(problem)
+        raise unplaceable_error(problem)
     return node
 
 
@@ -105,11 +107,11 @@ def _cheapest(
     """With the joins where they are, for each set either the join or a derived stream, whichever is
     cheaper.
     """
-    options: list[Found] = [Had(e) for e in entries if e.mask == mask]
+    options: list[Found] = [FoundEntry(e) for e in entries if e.mask == mask]
     if mask in splits:
         (left, right) = splits[mask][0]
         here = nodes[mask]
         one = _cheapest(problem, splits, entries, nodes, left, here)
         other = _cheapest(problem, splits, entries, nodes, right, here)
-        options.append(Made(mask, here, one, other))
+        options.append(FoundJoin(mask, here, one, other))
     return min(options, key=lambda f: cost_of(problem, f, to))

@@ -9,7 +9,6 @@ at its node for nothing, a derived stream at its node for what its relaxation co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,10 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from headrace.errors import NetworkError
-from headrace.network.deployment import Deployment, Origin
-from headrace.network.query import Query, normal
-from headrace.network.view import View, restrict
-from headrace.network.world import Relaxations, World
+from headrace.network.deployment import FeedOrigin
+from headrace.network.join_query import JoinQuery, normalize_query
+from headrace.network.join_view import Aliases, View, restrict_view
+from headrace.network.world import World
 
 MOST_INPUTS = 12
 
@@ -28,24 +27,27 @@ MOST_INPUTS = 12
 @dataclass(frozen=True)
 class Entry:
     """A set of streams that is there: at which node, for how much, from where; `loads` is per operator
-    relaxed.
+    relaxed, `aliases` what the inputs are called there, if otherwise.
     """
 
     mask: int
     node: int
     cost: float
-    origin: Origin
+    origin: FeedOrigin
     loads: tuple[tuple[str, float], ...] = ()
+    aliases: Aliases = ()
 
 
 class Subsets:
     """One query against one world, by sets of its inputs."""
 
-    def __init__(self, world: World, query: Query, cross_products: bool = False) -> None:
+    def __init__(self, world: World, query: JoinQuery, cross_products: bool = False) -> None:
         self.world = world
         self.query = query
         self.sink = world.network.at(query.sink)
-        self.view = normal(world.catalog, query)
+        self._views = world.views_of(query)  # the same objects each time a query is planned
+        full = self._views.get(0) or normalize_query(world.catalog, query)
+        self.view = self._views.setdefault(0, full)
         self.names = tuple(i.name for i in self.view.inputs)
         if len(self.names) > MOST_INPUTS:
             raise NetworkError(
@@ -54,7 +56,6 @@ class Subsets:
             )
         self.full = (1 << len(self.names)) - 1
         self.cross_products = cross_products
-        self._views: dict[int, View] = {}
         self._flows: dict[int, float] = {}
         self._check()
 
@@ -72,7 +73,7 @@ class Subsets:
         """What the query needs of a set of its streams."""
         if mask not in self._views:
             names = frozenset(n for i, n in enumerate(self.names) if mask >> i & 1)
-            self._views[mask] = restrict(self.view, names)
+            self._views[mask] = restrict_view(self.view, names)
         return self._views[mask]
 
     def flow(self, mask: int) -> float:
@@ -157,40 +158,5 @@ class Subsets:
         found = []
         for i, one in enumerate(self.view.inputs):
             node = self.world.network.at(self.world.catalog.stream(one.stream).node)
-            found.append(Entry(1 << i, node, 0.0, Origin("stream", one.stream)))
+            found.append(Entry(1 << i, node, 0.0, FeedOrigin("stream", one.stream)))
         return found
-
-    def derived(self, deployment: Deployment) -> list[Entry]:
-        """The derived streams that can serve a set of this query's streams, with what their relaxation
-        costs.
-        """
-        wanted = {self.view_of(m).signature: m for m in self.sensible if m.bit_count() > 1}
-        spare = self.world.spare(deployment)
-        limit = self._everything_to_the_sink()
-        known: Relaxations = {}
-        found = []
-        offers = [(Origin("operator", o.id), o.node, o.view) for o in deployment.operators]
-        offers += [(Origin("sink", d.query), d.node, d.feed.view) for d in deployment.deliveries]
-        for origin, node, offered in offers:
-            mask = wanted.get(offered.signature)
-            if mask is None:
-                continue
-            cost, loads = self.world.relaxation(deployment, origin, self.view_of(mask), limit, known)
-            if cost <= limit and all(
-                more <= self._room(deployment, spare, name) for name, more in loads.items()
-            ):
-                at = self.world.network.at(node)
-                found.append(Entry(mask, at, max(0.0, cost), origin, tuple(sorted(loads.items()))))
-        return found
-
-    def _everything_to_the_sink(self) -> float:
-        """What shipping all base streams to the sink costs: no relaxation dearer than that is worth a
-        look.
-        """
-        world = self.world
-        if world.costs.processing or any(not n.hosts or np.isfinite(n.capacity) for n in world.network.nodes):
-            return math.inf  # then it may not be possible
-        return sum(self.flow(e.mask) * world.metric.between(e.node, self.sink) for e in self.bases())
-
-    def _room(self, deployment: Deployment, spare: np.ndarray, operator: str) -> float:
-        return float(spare[self.world.network.at(deployment.operator[operator].node)]) + 1e-9

@@ -8,18 +8,18 @@ by β times the exhaustive one (Theorem 2), and the cost by what the coarse dist
 from __future__ import annotations
 
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.descend import Descent, guided
+from headrace.network.descend import Descent, plan_by_hierarchy
 from headrace.network.hierarchy import Hierarchy
-from headrace.network.plan import Plan
-from headrace.network.query import Query
-from headrace.network.search import Found
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_plan import QueryPlan
+from headrace.network.plan_search import Found
 from headrace.network.world import World
 
 
 def top_down(
-    world: World, query: Query, hierarchy: Hierarchy, deployed: Deployment = EMPTY, reuse: bool = True
-) -> Plan:
-    return guided("top-down", world, query, deployed, hierarchy, reuse, route)
+    world: World, query: JoinQuery, hierarchy: Hierarchy, deployed: Deployment = EMPTY, reuse: bool = True
+) -> QueryPlan:
+    return plan_by_hierarchy("top-down", world, query, deployed, hierarchy, reuse, route)
 
 
 def route(descent: Descent) -> Found:

@@ -19,7 +19,7 @@ from headrace.errors import NetworkError
 
 
 @dataclass(frozen=True)
-class Node:
+class NetworkNode:
     """A site. `capacity` is in tuples per second taken in by the operators it hosts."""
 
     name: str
@@ -73,7 +73,7 @@ COST_MODELS = {
 class Network:
     """Nodes and links. Every change gives a new network."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[NetworkNode, ...]
     links: tuple[Link, ...]
     name: str = field(default="network", compare=False)
 
@@ -97,10 +97,10 @@ class Network:
                         f"network {self.name!r}: link {link.a} - {link.b} ends at {end!r},"
                         " which is not a declared node; declare it under `nodes`"
                     )
-            if link.latency < 0 or link.price < 0:
+            if not (0 <= link.latency < math.inf and 0 <= link.price < math.inf):
                 raise NetworkError(
                     f"network {self.name!r}: link {link.a} - {link.b} has latency {link.latency} and"
-                    f" price {link.price}; neither may be negative"
+                    f" price {link.price}; expected finite numbers of at least 0"
                 )
 
     @cached_property
@@ -124,11 +124,11 @@ class Network:
                 f"network {self.name!r} has no node {name!r}; it has {_some(self.names)}"
             ) from None
 
-    def joined(self, node: Node, links: Iterable[Link]) -> Network:
+    def add_node(self, node: NetworkNode, links: Iterable[Link]) -> Network:
         """The network after a node joined with its links."""
         return replace(self, nodes=(*self.nodes, node), links=(*self.links, *links))
 
-    def left(self, name: str) -> Network:
+    def remove_node(self, name: str) -> Network:
         """The network after a node left or failed: it and its links are gone."""
         self.at(name)
         return replace(

@@ -16,12 +16,12 @@ from __future__ import annotations
 import random
 from itertools import combinations
 
-from headrace.network.catalog import Catalog, Column, Selectivity, Stream
-from headrace.network.conditions import values_of
-from headrace.network.filters import Filter, conjunction
-from headrace.network.query import Query, predicate
+from headrace.network.filter_text import value_condition
+from headrace.network.join_query import JoinQuery, parse_predicate
+from headrace.network.join_view import ViewInput
+from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics, Selectivity
+from headrace.network.stream_filters import StreamFilter, conjoin_conditions
 from headrace.network.topology import COST_MODELS, USAGE, CostModel, Network
-from headrace.network.view import Input
 from headrace.network.world import World
 
 RATES = (10.0, 100.0)
@@ -38,21 +38,27 @@ def synthetic(
     rates: tuple[float, float] = RATES,
     selectivities: tuple[float, float] = SELECTIVITIES,
     costs: CostModel = COST_MODELS["tuples"],
-) -> tuple[World, list[Query]]:
-    """Uniform streams and random queries on a network; every tuple, joined or not, counts the same."""
+    common_key: bool = False,
+) -> tuple[World, list[JoinQuery]]:
+    """Uniform streams and random queries on a network; every tuple, joined or not, counts the same.
+
+    With a `common_key` all streams join on one column, so that any streams of a query can meet first.
+    """
     rng = random.Random(seed)
     names = [f"S{i}" for i in range(streams)]
-    placed = tuple(Stream(n, rng.choice(network.names), rng.uniform(*rates)) for n in names)
+    placed = tuple(BaseStream(n, rng.choice(network.names), rng.uniform(*rates)) for n in names)
+    key = {(a, b): "key" if common_key else b for a in names for b in names}
     edges = tuple(
-        Selectivity(f"{a}.{b}", f"{b}.{a}", rng.uniform(*selectivities)) for a, b in combinations(names, 2)
+        Selectivity(f"{a}.{key[a, b]}", f"{b}.{key[b, a]}", rng.uniform(*selectivities))
+        for a, b in combinations(names, 2)
     )
     asked = []
     for number in range(queries):
         chosen = rng.sample(names, rng.randint(*joins) + 1)
         pairs = [(chosen[rng.randrange(i)], chosen[i]) for i in range(1, len(chosen))]
-        predicates = tuple(predicate(f"{a}.{b}", f"{b}.{a}") for a, b in pairs)
-        inputs = tuple(Input(n) for n in chosen)
-        asked.append(Query(f"Q{number + 1}", rng.choice(network.names), inputs, predicates))
+        predicates = tuple(parse_predicate(f"{a}.{key[a, b]}", f"{b}.{key[b, a]}") for a, b in pairs)
+        inputs = tuple(ViewInput(n) for n in chosen)
+        asked.append(JoinQuery(f"Q{number + 1}", rng.choice(network.names), inputs, predicates))
     return World(network, Catalog(placed, edges), costs), asked
 
 
@@ -96,16 +102,16 @@ ACTIVE_FLIGHTS = 120
 
 def enterprise(
     network: Network, seed: int = 0, queries: int = 300, costs: CostModel = USAGE
-) -> tuple[World, list[Query]]:
+) -> tuple[World, list[JoinQuery]]:
     """The airline's queries on a network; sources and sinks at random nodes."""
     rng = random.Random(seed)
     streams = tuple(
-        Stream(
+        BaseStream(
             name,
             rng.choice(network.names),
             rate,
             100.0,
-            tuple(Column(c, w, d) for c, (w, d) in columns.items()),
+            tuple(ColumnStatistics(c, w, d) for c, (w, d) in columns.items()),
         )
         for name, (rate, columns) in SOURCES.items()
     )
@@ -118,51 +124,56 @@ def enterprise(
     return World(network, catalog, costs), asked
 
 
-def _gate(rng: random.Random, catalog: Catalog, name: str, network: Network) -> Query:
-    flight = values_of(catalog, "FLIGHTS", "NUM", [str(rng.randint(1, ACTIVE_FLIGHTS))])
+def _gate(rng: random.Random, catalog: Catalog, name: str, network: Network) -> JoinQuery:
+    flight = value_condition(catalog, "FLIGHTS", "NUM", [str(rng.randint(1, ACTIVE_FLIGHTS))])
     inputs = (
-        Input("FLIGHTS", Filter((flight,)), 300.0, frozenset(("GATE",))),
-        Input("BAGGAGE", window=60.0, columns=frozenset(("STATUS",))),
-        Input("CHECKINS", window=60.0, columns=frozenset(("STATUS",))),
+        ViewInput("FLIGHTS", StreamFilter((flight,)), 300.0, frozenset(("GATE",))),
+        ViewInput("BAGGAGE", window=60.0, columns=frozenset(("STATUS",))),
+        ViewInput("CHECKINS", window=60.0, columns=frozenset(("STATUS",))),
     )
-    predicates = (predicate("FLIGHTS.NUM", "CHECKINS.FLIGHT"), predicate("FLIGHTS.NUM", "BAGGAGE.FLIGHT"))
-    return Query(name, rng.choice(network.names), inputs, predicates, 60.0)
+    predicates = (
+        parse_predicate("FLIGHTS.NUM", "CHECKINS.FLIGHT"),
+        parse_predicate("FLIGHTS.NUM", "BAGGAGE.FLIGHT"),
+    )
+    return JoinQuery(name, rng.choice(network.names), inputs, predicates, 60.0)
 
 
-def _terminal(rng: random.Random, catalog: Catalog, name: str, network: Network) -> Query:
-    where = conjunction(
+def _terminal(rng: random.Random, catalog: Catalog, name: str, network: Network) -> JoinQuery:
+    where = conjoin_conditions(
         (
-            values_of(catalog, "FLIGHTS", "TERMINAL", [str(rng.randint(1, TERMINALS))]),
-            values_of(catalog, "FLIGHTS", "CARRIER_CODE", ["DL"]),
+            value_condition(catalog, "FLIGHTS", "TERMINAL", [str(rng.randint(1, TERMINALS))]),
+            value_condition(catalog, "FLIGHTS", "CARRIER_CODE", ["DL"]),
         )
     )
     inputs = (
-        Input("FLIGHTS", where, 300.0, frozenset(("NUM", "GATE"))),
-        Input("WEATHER", window=300.0, columns=frozenset(("FORECAST",))),
-        Input("CHECKINS", window=60.0, columns=frozenset(("STATUS",))),
-        Input("BAGGAGE", window=60.0, columns=frozenset(("AREA",))),
+        ViewInput("FLIGHTS", where, 300.0, frozenset(("NUM", "GATE"))),
+        ViewInput("WEATHER", window=300.0, columns=frozenset(("FORECAST",))),
+        ViewInput("CHECKINS", window=60.0, columns=frozenset(("STATUS",))),
+        ViewInput("BAGGAGE", window=60.0, columns=frozenset(("AREA",))),
     )
     predicates = (
-        predicate("FLIGHTS.DEST", "WEATHER.CITY"),
-        predicate("FLIGHTS.NUM", "CHECKINS.FLIGHT"),
-        predicate("FLIGHTS.NUM", "BAGGAGE.FLIGHT"),
+        parse_predicate("FLIGHTS.DEST", "WEATHER.CITY"),
+        parse_predicate("FLIGHTS.NUM", "CHECKINS.FLIGHT"),
+        parse_predicate("FLIGHTS.NUM", "BAGGAGE.FLIGHT"),
     )
-    return Query(name, rng.choice(network.names), inputs, predicates, 60.0)
+    return JoinQuery(name, rng.choice(network.names), inputs, predicates, 60.0)
 
 
-def _monitor(rng: random.Random, catalog: Catalog, name: str, network: Network) -> Query:
+def _monitor(rng: random.Random, catalog: Catalog, name: str, network: Network) -> JoinQuery:
     while True:
         chosen = sorted(rng.sample(sorted(SOURCES), rng.randint(2, 5)))
         predicates = [
-            predicate(f"{a}.{KEYS[a][i]}", f"{b}.{KEYS[b][i]}")
+            parse_predicate(f"{a}.{KEYS[a][i]}", f"{b}.{KEYS[b][i]}")
             for a, b in combinations(chosen, 2)
             for i in (0, 1)
             if KEYS[a][i] and KEYS[b][i]
         ]
         if _connected(chosen, [(p.left[0], p.right[0]) for p in predicates]):
             break
-    inputs = tuple(Input(n, window=60.0 * rng.randint(1, 5), columns=frozenset((OUTPUT[n],))) for n in chosen)
-    return Query(name, rng.choice(network.names), inputs, tuple(predicates), 60.0 * rng.randint(1, 5))
+    inputs = tuple(
+        ViewInput(n, window=60.0 * rng.randint(1, 5), columns=frozenset((OUTPUT[n],))) for n in chosen
+    )
+    return JoinQuery(name, rng.choice(network.names), inputs, tuple(predicates), 60.0 * rng.randint(1, 5))
 
 
 def _connected(names: list[str], pairs: list[tuple[str, str]]) -> bool:

@@ -9,14 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from headrace.errors import NetworkError
-from headrace.network.catalog import Catalog
-from headrace.network.deployment import Delivery, Deployment, Feed, Operator, Origin
-from headrace.network.estimate import Estimator
-from headrace.network.metric import Metric, Vector
+from headrace.network.deployment import Deployment, FeedOrigin, JoinOperator, SinkDelivery, ViewFeed
+from headrace.network.distance_metric import DistanceMetric, Vector
+from headrace.network.join_query import JoinQuery
+from headrace.network.join_view import View, combine_views, is_connected, rename_view, restrict_view
+from headrace.network.rate_estimate import RateEstimator
+from headrace.network.stream_catalog import Catalog
 from headrace.network.topology import USAGE, CostModel, Network
-from headrace.network.view import View, combine, restrict
 
-Relaxations = dict[tuple[Origin, View], tuple[float, dict[str, float]]]
+# per producer and wider view: the cost, the loads, and the limit past which pricing was given up
+Relaxations = dict[tuple[FeedOrigin, View], tuple[float, dict[str, float], float]]
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,12 @@ class World:
                 )
 
     @cached_property
-    def metric(self) -> Metric:
-        return Metric(self.network, self.costs)
+    def metric(self) -> DistanceMetric:
+        return DistanceMetric(self.network, self.costs)
 
     @cached_property
-    def estimate(self) -> Estimator:
-        return Estimator(self.catalog)
+    def estimate(self) -> RateEstimator:
+        return RateEstimator(self.catalog)
 
     def flow(self, view: View) -> float:
         """What a view puts on each link it crosses, in the cost model's unit."""
@@ -54,14 +56,21 @@ class World:
     def _flows(self) -> dict[View, float]:
         return {}
 
+    def views_of(self, query: JoinQuery) -> dict[int, View]:
+        """What a query needs of sets of its streams, as far as it was worked out; 0 is the whole of it."""
+        return self._views.setdefault(query, {})
+
+    @cached_property
+    def _views(self) -> dict[JoinQuery, dict[int, View]]:
+        return {}
+
     def distance(self, a: str, b: str) -> float:
         return self.metric.between(self.network.at(a), self.network.at(b))
 
-    def feed_cost(self, feed: Feed, to: str) -> float:
-        distance = self.distance(feed.node, to)
-        return 0.0 if distance == 0 else self.flow(feed.view) * distance
+    def feed_cost(self, feed: ViewFeed, to: str) -> float:
+        return self.metric.travel(self.flow(feed.view), self.network.at(feed.node), self.network.at(to))
 
-    def load(self, operator: Operator) -> float:
+    def load(self, operator: JoinOperator) -> float:
         """Tuples per second an operator takes in."""
         return sum(self.estimate.tuples(feed.view) for feed in operator.feeds)
 
@@ -87,7 +96,7 @@ class World:
     def relaxation(
         self,
         deployment: Deployment,
-        origin: Origin,
+        origin: FeedOrigin,
         asked: View,
         limit: float = math.inf,
         known: Relaxations | None = None,
@@ -99,37 +108,50 @@ class World:
         before. Past `limit` the answer is infinite: nobody will want it. `known` keeps answers between calls
         on one deployment.
         """
-        offered = deployment.produced(origin)
-        widened = combine((offered, asked))
+        offered = deployment.offered_view(origin)
+        widened = combine_views((offered, asked))
         if widened == offered:
             return 0.0, {}
-        known = {} if known is None else known
-        if (origin, widened) not in known:
-            known[origin, widened] = self._widening(deployment, origin, widened, limit, known)
-        return known[origin, widened]
+        return self.widening(deployment, origin, widened, limit, {} if known is None else known)
+
+    def widening(
+        self, deployment: Deployment, origin: FeedOrigin, widened: View, limit: float, known: Relaxations
+    ) -> tuple[float, dict[str, float]]:
+        """What it costs to let an operator or sink carry a wider view; no relaxing makes a join a cross
+        product.
+        """
+        found = known.get((origin, widened))
+        if found is None or (math.isinf(found[0]) and limit > found[2]):  # given up at a lower limit: go on
+            found = (*self._widening(deployment, origin, widened, limit, known), limit)
+            known[origin, widened] = found
+        return found[0], found[1]
 
     def _widening(
-        self, deployment: Deployment, origin: Origin, widened: View, limit: float, known: Relaxations
+        self, deployment: Deployment, origin: FeedOrigin, widened: View, limit: float, known: Relaxations
     ) -> tuple[float, dict[str, float]]:
-        producer: Operator | Delivery
+        producer: JoinOperator | SinkDelivery
         is_operator = origin.kind == "operator"
         producer = deployment.operator[origin.name] if is_operator else deployment.delivery[origin.name]
-        feeds = producer.feeds if isinstance(producer, Operator) else (producer.feed,)
+        feeds = producer.feeds if isinstance(producer, JoinOperator) else (producer.feed,)
         cost = 0.0
         loads: dict[str, float] = {}
         for feed in feeds:
-            wide = restrict(widened, feed.view.names)
+            wide = restrict_view(widened, feed.view.names)
+            if wide.predicates != feed.view.predicates and not is_connected(wide):
+                return math.inf, {}
             distance = self.distance(feed.node, producer.node)
             if distance:
-                cost += (self.flow(wide) - self.flow(feed.view)) * distance
-            if isinstance(producer, Operator):
+                more = self.flow(wide) - self.flow(feed.view)
+                cost += more * distance if more else 0.0
+            if isinstance(producer, JoinOperator):
                 more = self.estimate.tuples(wide) - self.estimate.tuples(feed.view)
                 loads[producer.id] = loads.get(producer.id, 0.0) + more
                 cost += self.costs.processing * more
             if cost > limit:
                 return math.inf, {}
             if feed.origin.kind != "stream":
-                above, further = self.relaxation(deployment, feed.origin, wide, limit, known)
+                asked = rename_view(wide, feed.aliases)
+                above, further = self.relaxation(deployment, feed.origin, asked, limit, known)
                 cost += above
                 for name, more in further.items():
                     loads[name] = loads.get(name, 0.0) + more

@@ -39,7 +39,7 @@ def open_log(directory: str) -> ManifestLog:
     return log
 
 
-class Outputs:
+class CommittedFiles:
     """The files of one query, or of the late rows of one stream, as they are committed."""
 
     def __init__(self, log: ManifestLog, name: str, late: bool = False) -> None:

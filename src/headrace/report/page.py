@@ -3,7 +3,7 @@
 The page needs nothing but itself: style inside, drawings as SVG, no script, no address of any kind, so it
 can be mailed, kept with a build, or opened ten years from now. It is a function of data (`render_page`) and
 can be drawn from saved reports. Query texts, names and values come from strangers: every string passes
-through `html.escape` on its way in, here, in `chart` or in `graph`; nothing else adds text to the page.
+through `html.escape` on its way in, here, in `chart` or in `plan_drawing`; nothing else adds text to the page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from headrace.report import chart, graph, text
+from headrace.report import chart, plan_drawing, text
 from headrace.report.chart import Chart, Series
 from headrace.report.model import BatchReport, Totals
 from headrace.report.results import draw_results
@@ -43,7 +43,7 @@ def render_page(
     columns, rows} (and `total`, when `rows` are only the last of more).
     """
     style = files("headrace.report").joinpath("page.css").read_text(encoding="utf-8")
-    drawing = graph.draw(plan)
+    drawing = plan_drawing.draw(plan)
     flushed = before_flush(reports)
     sections = [
         _tiles(reports),

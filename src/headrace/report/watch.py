@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import click
 from rich.console import Console
 
-from headrace.report.export import Outputs, open_log
+from headrace.report.export import CommittedFiles, open_log
 from headrace.report.live import LiveView
 from headrace.report.log import log_line
 from headrace.report.model import BatchReport
@@ -141,7 +141,7 @@ def write_page(
     log = open_log(checkpoint)
     shown: dict[str, dict[str, Any]] = {}
     for name, sql in queries.items():
-        outputs = Outputs(log, name)
+        outputs = CommittedFiles(log, name)
         table = outputs.last(PAGE_ROWS, at_most=MOST_ROWS)
         shown[name] = {
             "sql": sql,

@@ -1,10 +1,10 @@
 """Sets of queries: one after the other as they arrive, then rounds of improvement.
 
-`incremental` is what the document does: each query is planned beside what is deployed. The result depends on
-the order, since the first query cannot know what the next would have liked to share. `improve` takes queries
+`deploy_in_order` is what the document does: each query is planned beside what is deployed. The result depends on
+the order, since the first query cannot know what the next would have liked to share. `improve_set` takes queries
 out again, one at a time and then in pairs that share something, re-plans them beside the rest, and keeps what
 is cheaper, until a round changes nothing. What others use of a query that is taken out stays meanwhile
-(`deployment.withdraw`).
+(`deployment.withdraw_query`).
 """
 
 from __future__ import annotations
@@ -13,24 +13,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from headrace.errors import NetworkError
-from headrace.network.deployment import EMPTY, Deployment, withdraw
-from headrace.network.plan import Plan, deploy
+from headrace.network.deployment import EMPTY, Deployment, withdraw_query
+from headrace.network.join_query import JoinQuery
+from headrace.network.join_view import View
+from headrace.network.network_plan import QueryPlan, deploy_plan
 from headrace.network.planners import Planner
-from headrace.network.query import Query
-from headrace.network.seeding import groups, seeded
-from headrace.network.view import View
+from headrace.network.seeding import list_groups, offer_views
 from headrace.network.world import World
 
 LEAST_GAIN = 1e-9
 SMALL_SET = 8
+WORTH_A_PASS = 1e-3  # of a large set, a pass that gained less is the last
+MOST_USERS = 24  # of a view offered within a large set: each is planned anew for every node tried
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SetOutcome:
     """A deployed set: the plans in the order they were made, the total cost after each."""
 
     deployment: Deployment
-    plans: tuple[Plan, ...]
+    plans: tuple[QueryPlan, ...]
     costs: tuple[float, ...]
 
     @property
@@ -38,94 +40,99 @@ class Outcome:
         return self.costs[-1] if self.costs else 0.0
 
 
-def incremental(
-    planner: Planner, queries: Iterable[Query], deployed: Deployment = EMPTY, start: float = 0.0
-) -> Outcome:
+def deploy_in_order(
+    planner: Planner, queries: Iterable[JoinQuery], deployed: Deployment = EMPTY, start: float = 0.0
+) -> SetOutcome:
     """Plan and deploy in arrival order. Costs are those of the new queries, on top of `start`."""
     plans, costs, total = [], [], start
     for query in queries:
         if query.name in deployed.queries:
             raise NetworkError(f"query {query.name!r} is deployed already; withdraw it first or rename it")
         plan = planner(query, deployed)
-        deployed = deploy(deployed, plan)
+        deployed = deploy_plan(deployed, plan)
         total += plan.cost
         plans.append(plan)
         costs.append(total)
-    return Outcome(deployed, tuple(plans), tuple(costs))
+    return SetOutcome(deployed, tuple(plans), tuple(costs))
 
 
-def improve(
+def improve_set(
     world: World,
     planner: Planner,
-    queries: Sequence[Query],
-    outcome: Outcome,
+    queries: Sequence[JoinQuery],
+    outcome: SetOutcome,
     rounds: int = 10,
     sharing: int | None = None,
-) -> Outcome:
+) -> SetOutcome:
     """Take out, re-plan, keep what is cheaper; at most `rounds` times through the set.
 
     `sharing` says how far to go in offering joins at shared places: 0 not at all, then the stages of
-    `seeding.groups`; by default all of them for sets of up to SMALL_SET queries, the first for larger ones.
+    `seeding.list_groups`; by default all of them for sets of up to SMALL_SET queries, the first for larger ones.
     """
-    stages = (3 if len(queries) <= SMALL_SET else 1) if sharing is None else sharing
-    state = _State(world, planner, outcome.deployment, {p.query: p for p in outcome.plans})
+    small = len(queries) <= SMALL_SET
+    stages = (3 if small else 1) if sharing is None else sharing
+    state = _SetState(world, planner, outcome.deployment, {p.query: p for p in outcome.plans})
     for _ in range(rounds):
         before = state.cost
-        while state.replan(queries):
+        while state.replan(queries, LEAST_GAIN if small else WORTH_A_PASS):
             pass
         for stage in range(stages):
-            if not state.gained(before):
-                for views, users in groups(world, queries, stage):
-                    state.seed(views, users)
-        if not state.gained(before):
+            if not state.has_gained(before):
+                for views, users in list_groups(world, queries, stage):
+                    if small or len(users) <= MOST_USERS:
+                        state.seed(views, users)
+        if not state.has_gained(before):
             break
     ordered = tuple(state.plans[q.name] for q in queries if q.name in state.plans)
     return replace(outcome, deployment=state.current, plans=ordered, costs=(*outcome.costs, state.cost))
 
 
 @dataclass
-class _State:
+class _SetState:
     """The best deployment so far."""
 
     world: World
     planner: Planner
     current: Deployment
-    plans: dict[str, Plan]
+    plans: dict[str, QueryPlan]
 
     def __post_init__(self) -> None:
         self.cost = self.world.cost(self.current)
 
-    def gained(self, before: float) -> bool:
-        return before - self.cost > LEAST_GAIN * before
+    def has_gained(self, before: float, least: float = LEAST_GAIN) -> bool:
+        return before - self.cost > least * before
 
-    def offer(self, trial: Deployment, made: Iterable[Plan]) -> None:
+    def offer(self, trial: Deployment, made: Iterable[QueryPlan]) -> None:
         after = self.world.cost(trial)
         if after < self.cost * (1 - LEAST_GAIN):
             self.current, self.cost = trial, after
             self.plans.update((p.query, p) for p in made)
 
-    def replan(self, queries: Iterable[Query]) -> bool:
+    def replan(self, queries: Iterable[JoinQuery], least: float = LEAST_GAIN) -> bool:
         """Each query once, beside the others."""
         before = self.cost
         for query in queries:
-            without = withdraw(self.current, query.name)
+            without = withdraw_query(self.current, query.name)
             plan = self.planner(query, without)
-            self.offer(deploy(without, plan), (plan,))
-        return self.gained(before)
+            if self.world.cost(without) + plan.cost < self.cost * (1 - LEAST_GAIN):
+                self.offer(deploy_plan(without, plan), (plan,))
+        return self.has_gained(before, least)
 
-    def seed(self, views: Sequence[View], users: Sequence[Query]) -> None:
+    def seed(self, views: Sequence[View], users: Sequence[JoinQuery]) -> None:
         """Offer views at shared places; after each, let its users reconsider once."""
-        for trial, made in seeded(self.world, self.planner, views, users, self.current):
-            tried = _State(self.world, self.planner, trial, {p.query: p for p in made})
+        for trial, made in offer_views(self.world, self.planner, views, users, self.current):
+            tried = _SetState(self.world, self.planner, trial, {p.query: p for p in made})
             tried.replan(users)
             self.offer(tried.current, tried.plans.values())
 
 
-def best_order(
-    world: World, planner: Planner, queries: Sequence[Query], rounds: int = 10, starts: int = 1
-) -> Outcome:
+def find_best_order(
+    world: World, planner: Planner, queries: Sequence[JoinQuery], rounds: int = 10, starts: int = 1
+) -> SetOutcome:
     """Incremental and improved, from `starts` different arrival orders (as given, reversed, rotated)."""
     orders = [list(queries), list(reversed(queries))]
     orders += [list(queries[i:]) + list(queries[:i]) for i in range(1, len(queries))]
-    found = [improve(world, planner, o, incremental(planner, o), rounds) for o in orders[: max(1, starts)]]
+    found = [
+        improve_set(world, planner, o, deploy_in_order(planner, o), rounds) for o in orders[: max(1, starts)]
+    ]
     return min(found, key=lambda o: o.cost)

@@ -1,8 +1,8 @@
 """A picture of the network with the streams drawn on it, as plain SVG.
 
-Links are grey. Each feed is drawn along its path, in the colour of its base stream (derived streams are
-dark), as wide as its flow is large (on a log scale), side by side where several cross one link. Nodes that do
-something are labelled.
+Links are grey. What crosses a link is drawn beside one another: a band per base stream in its colour, and one
+dark band for all derived streams, each as wide as the flow is large (on a log scale, in the cost model's unit).
+Nodes that do something are labelled, each label where it covers least.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ DERIVED = "#333333"
 Points = dict[str, tuple[float, float]]
 
 
-def svg(world: World, deployment: Deployment, title: str = "") -> str:
+def draw_network(world: World, deployment: Deployment, title: str = "") -> str:
     """The whole picture."""
-    at = layout(world.network)
+    at = lay_out(world.network)
     streams = sorted({f.origin.name for f, _ in deployment.feeds() if f.origin.kind == "stream"})
     colour = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(streams)}
     parts = [
@@ -59,7 +59,7 @@ def svg(world: World, deployment: Deployment, title: str = "") -> str:
     return "\n".join(parts)
 
 
-def layout(network: Network) -> Points:
+def lay_out(network: Network) -> Points:
     """Given positions where every node has one, else a spring layout by latency, seeded."""
     if all(n.position is not None for n in network.nodes):
         raw = {n.name: n.position for n in network.nodes if n.position is not None}
@@ -86,30 +86,26 @@ def layout(network: Network) -> Points:
 
 
 def _feeds(world: World, deployment: Deployment, at: Points, colour: dict[str, str]) -> list[str]:
+    """Per link one band per base stream and one for all derived streams, as wide as what they carry together."""
     index, names = world.network.index, world.network.names
-    flows = [world.flow(f.view) for f, _ in deployment.feeds()]
-    least = math.log(max(min(flows, default=1.0), 1e-9))
-    span = (math.log(max(max(flows, default=1.0), 1e-9)) - least) or 1.0
-    crossing: dict[tuple[str, str], list[tuple[float, str, bool]]] = {}
+    crossing: dict[tuple[str, str], dict[str, float]] = {}
     for feed, to in deployment.feeds():
         shade = colour[feed.origin.name] if feed.origin.kind == "stream" else DERIVED
-        width = 1.2 + 3.3 * (math.log(max(world.flow(feed.view), 1e-9)) - least) / span
         path = [names[i] for i in world.metric.path(index[feed.node], index[to])]
         for a, b in pairwise(path):
-            pair = (min(a, b), max(a, b))
-            entry = (width, shade, a == pair[0])
-            if len(crossing.setdefault(pair, [])) < 8 and entry not in crossing[pair]:
-                crossing[pair].append(entry)
+            bands = crossing.setdefault((min(a, b), max(a, b)), {})
+            bands[shade] = bands.get(shade, 0.0) + world.flow(feed.view)
+    flows = [f for bands in crossing.values() for f in bands.values()]
+    least = math.log(max(min(flows, default=1.0), 1e-9))
+    span = (math.log(max(max(flows, default=1.0), 1e-9)) - least) or 1.0
     parts = []
-    for (a, b), items in sorted(crossing.items()):
-        offset = -sum(w + 0.8 for w, _, _ in items) / 2
-        for width, shade, _ in items:
+    for (a, b), bands in sorted(crossing.items()):
+        widths = {s: 1.2 + 3.3 * (math.log(max(f, 1e-9)) - least) / span for s, f in sorted(bands.items())}
+        offset = -sum(w + 0.8 for w in widths.values()) / 2
+        for shade, width in widths.items():
             place = offset + width / 2
-            parts.append(
-                _line(
-                    _beside(at[a], at[b], place), _beside(at[b], at[a], -place), width, f' stroke="{shade}"'
-                )
-            )
+            ends = _beside(at[a], at[b], place), _beside(at[b], at[a], -place)
+            parts.append(_line(*ends, width, f' stroke="{shade}"'))
             offset += width + 0.8
     return parts
 
@@ -137,7 +133,9 @@ def _nodes(deployment: Deployment, at: Points, colour: dict[str, str]) -> list[s
     sinks: dict[str, list[str]] = {}
     for d in deployment.deliveries:
         sinks.setdefault(d.node, []).append(d.query)
-    parts = []
+    parts, texts = [], []
+    active = [at[n] for n in at if n in sources or n in joins or n in sinks]
+    boxes = [(x - 8, y - 8, x + 8, y + 8) for x, y in active]
     for name, (x, y) in at.items():
         busy = name in sources or name in joins or name in sinks
         if not busy:
@@ -155,12 +153,39 @@ def _nodes(deployment: Deployment, at: Points, colour: dict[str, str]) -> list[s
         notes += [f"⋈{joins[name] if joins[name] > 1 else ''}"] if name in joins else []
         asked = sorted(sinks.get(name, ()))
         notes += asked if len(asked) < 4 else [f"{len(asked)} sinks"]
-        label = escape(f"{name}: {', '.join(notes)}")
-        parts.append(
-            f'<text x="{x + 9:.1f}" y="{y - 7:.1f}" font-size="10" stroke="white" stroke-width="3"'
-            f' paint-order="stroke" fill="#111111">{label}</text>'
+        label = f"{name}: {', '.join(notes)}"
+        left, base, box = _free_place(x, y, 5.6 * len(label), boxes)
+        boxes.append(box)
+        texts.append(
+            f'<text x="{left:.1f}" y="{base:.1f}" font-size="10" stroke="white" stroke-width="3"'
+            f' paint-order="stroke" fill="#111111">{escape(label)}</text>'
         )
-    return parts
+    return parts + texts
+
+
+Box = tuple[float, float, float, float]
+
+
+def _free_place(x: float, y: float, width: float, boxes: list[Box]) -> tuple[float, float, Box]:
+    """Where a label goes: the place near a node that covers least of the nodes and labels there are."""
+    best: tuple[float, float, float, Box] | None = None
+    for far in (0.0, 10.0, 22.0):
+        for left, base in (
+            (x + 9, y - 7 - far), (x + 9, y + 14 + far), (x - 9 - width, y - 7 - far),
+            (x - 9 - width, y + 14 + far), (x - width / 2, y - 12 - far), (x - width / 2, y + 20 + far),
+        ):  # fmt: skip
+            box = (left, base - 10, left + width, base + 2)
+            outside = max(0.0, 2 - box[0]) + max(0.0, box[2] - (WIDTH - LEGEND))
+            covered = sum(_overlap(box, other) for other in boxes) + 20 * outside
+            if best is None or covered < best[0]:
+                best = (covered, left, base, box)
+    assert best is not None
+    return best[1:]
+
+
+def _overlap(a: Box, b: Box) -> float:
+    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    return wide * high if wide > 0 and high > 0 else 0.0
 
 
 def _legend(world: World, deployment: Deployment, colour: dict[str, str], title: str) -> list[str]:
@@ -181,7 +206,7 @@ def _legend(world: World, deployment: Deployment, colour: dict[str, str], title:
         parts.append(f'<line x1="{x:g}" x2="{x + 22:g}" {level} stroke="{shade}" stroke-width="4"/>')
         parts.append(f'<text x="{x + 28:g}" y="{y:g}" font-size="11">{escape(name)}</text>')
     y += 22
-    for note in ("● source   □ sink   ⋈ join", "width: log of bytes/s"):
+    for note in ("● source   □ sink   ⋈ join", f"width: log of {world.costs.unit}/s"):
         parts.append(f'<text x="{x:g}" y="{y:g}" font-size="10" fill="#555555">{note}</text>')
         y += 15
     return parts

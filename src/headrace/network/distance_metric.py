@@ -21,12 +21,19 @@ from scipy.sparse.csgraph import dijkstra
 from headrace.network.topology import CostModel, Network
 
 Vector = NDArray[np.float64]
-Origin = Callable[[int], int]
+OriginOf = Callable[[int], int]
 DENSE = 256  # measured: up to here the minimum over a matrix beats a Dijkstra per subset
 _KEPT_ROWS = 1024
 
 
-class Metric:
+def travel_cost(flow: float, distances: Vector) -> Vector:
+    """What a flow costs over some distances: nothing carried costs nothing, but no path stays no path."""
+    if flow > 0:
+        return flow * distances
+    return np.where(np.isfinite(distances), 0.0, np.inf)
+
+
+class DistanceMetric:
     """Shortest-path costs of one network under one cost model. Immutable but for its caches."""
 
     def __init__(self, network: Network, costs: CostModel, dense: bool | None = None) -> None:
@@ -66,6 +73,15 @@ class Metric:
     def between(self, a: int, b: int) -> float:
         return float(self.row(a)[b])
 
+    def travel(self, flow: float, a: int, b: int) -> float:
+        """What a flow costs from one node to another; infinite where there is no path, whatever the flow."""
+        distance = self.between(a, b)
+        return flow * distance if distance < np.inf else distance
+
+    def reachable(self, node: int) -> NDArray[np.int64]:
+        """The nodes a path of live links leads to, the node itself included."""
+        return np.flatnonzero(np.isfinite(self.row(node)))
+
     def path(self, a: int, b: int) -> list[int]:
         """The nodes of a cheapest path, both ends included."""
         _, before = dijkstra(self._graph, directed=True, indices=a, return_predecessors=True)
@@ -74,17 +90,17 @@ class Metric:
             nodes.append(int(before[nodes[-1]]))
         return nodes[::-1]
 
-    def spread(self, made: Vector, rate: float) -> tuple[Vector, Origin]:
+    def spread(self, made: Vector, rate: float) -> tuple[Vector, OriginOf]:
         """The cost everywhere of a stream made at cost `made[u]` at u and moved at `rate`; and where it came
         from.
         """
         if self.dense:
-            through = made[:, None] + rate * self.matrix
+            through = made[:, None] + travel_cost(rate, self.matrix)
             origin = np.argmin(through, axis=0)
             return through[origin, np.arange(self.size)], lambda v: int(origin[v])
         return self._spread_sparse(made, rate)
 
-    def _spread_sparse(self, made: Vector, rate: float) -> tuple[Vector, Origin]:
+    def _spread_sparse(self, made: Vector, rate: float) -> tuple[Vector, OriginOf]:
         graph, n = self._graph, self.size
         starts = np.flatnonzero(np.isfinite(made))
         augmented = csr_array(

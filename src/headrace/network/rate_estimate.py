@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import math
 
-from headrace.network.catalog import Catalog
-from headrace.network.query import distinct, known
-from headrace.network.view import Predicate, View
+from headrace.network.join_query import distinct_count, edge_selectivity
+from headrace.network.join_view import JoinPredicate, View
+from headrace.network.stream_catalog import Catalog
 
 
-class Estimator:
+class RateEstimator:
     """Rates of views under one catalog, remembered per view."""
 
     def __init__(self, catalog: Catalog) -> None:
@@ -94,10 +94,10 @@ def _selectivity(catalog: Catalog, view: View) -> float:
     return product
 
 
-def _edge(catalog: Catalog, view: View, p: Predicate) -> float:
-    value = known(catalog, p.left, p.right, p.op)
+def _edge(catalog: Catalog, view: View, p: JoinPredicate) -> float:
+    value = edge_selectivity(catalog, p.left, p.right, p.op)
     assert value is not None, f"{p} was checked when its query was made normal"
-    counts = [distinct(catalog, *p.left), distinct(catalog, *p.right)]
+    counts = [distinct_count(catalog, *p.left), distinct_count(catalog, *p.right)]
     if p.op != "=" or counts[0] is None or counts[1] is None:
         return value
     before = max(counts[0], counts[1], 1.0)

@@ -10,19 +10,19 @@ from itertools import pairwise
 from typing import Any
 
 from headrace.errors import NetworkError
-from headrace.network.codec import deployment_to_data, network_to_data
-from headrace.network.deployment import EMPTY, Deployment, Feed, withdraw
-from headrace.network.filters import Atom, Filter
-from headrace.network.plan import Join, Plan, Take, Tree, deploy, reused
+from headrace.network.deployment import EMPTY, Deployment, ViewFeed, withdraw_query
+from headrace.network.deployment_json import deployment_to_data, network_to_data
+from headrace.network.join_query import JoinQuery
+from headrace.network.join_view import View, rename_view
+from headrace.network.network_plan import PlanJoin, PlanLeaf, PlanTree, QueryPlan, deploy_plan, list_reused
 from headrace.network.planners import Planner
-from headrace.network.query import Query
-from headrace.network.sets import Outcome, improve
-from headrace.network.view import View
+from headrace.network.query_sets import SetOutcome, improve_set
+from headrace.network.stream_filters import Atom, StreamFilter
 from headrace.network.world import World
 
 
 @dataclass(frozen=True)
-class Usage:
+class LinkUsage:
     """What crosses a link, and what that costs."""
 
     a: str
@@ -32,7 +32,7 @@ class Usage:
     carried: tuple[str, ...]
 
 
-def usage(world: World, deployment: Deployment) -> list[Usage]:
+def list_link_usage(world: World, deployment: Deployment) -> list[LinkUsage]:
     """Every feed routed over its cheapest path; the dearest link first."""
     index, names = world.network.index, world.network.names
     weight: dict[tuple[int, int], float] = {}
@@ -48,34 +48,40 @@ def usage(world: World, deployment: Deployment) -> list[Usage]:
             flows[pair] = flows.get(pair, 0.0) + world.flow(feed.view)
             carried.setdefault(pair, []).append(str(feed.view))
     found = [
-        Usage(names[a], names[b], flow, flow * weight[a, b], tuple(carried[a, b]))
+        LinkUsage(names[a], names[b], flow, flow * weight[a, b], tuple(carried[a, b]))
         for (a, b), flow in flows.items()
     ]
     return sorted(found, key=lambda u: (-u.cost, u.a, u.b))
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A plan with what the exact planner would have added in its place."""
+class PlannedQuery:
+    """A plan with what the optimum in its place costs at least (None where nobody asked)."""
 
-    plan: Plan
-    optimum: float
+    plan: QueryPlan
+    optimum: float | None
     before: Deployment
+    proved: bool = True
 
     @property
-    def excess(self) -> float:
-        """0.1: 10 % above the optimum."""
+    def gap(self) -> str:
+        """How far from optimal, in words."""
+        if self.optimum is None:
+            return ""
+        if self.plan.cost <= self.optimum * (1 + 1e-9) + 1e-9:
+            return "optimal"
+        most = "" if self.proved else "at most "
         if self.optimum <= 0:
-            return 0.0 if self.plan.cost <= 1e-9 else float("inf")
-        return max(0.0, self.plan.cost / self.optimum - 1)
+            return f"{most}{self.plan.cost:.6g} above the optimum"
+        return f"{most}{100 * (self.plan.cost / self.optimum - 1):.1f} % above the optimum"
 
 
 @dataclass(frozen=True)
-class Report:
+class PlanReport:
     """A planned set."""
 
     world: World
-    planned: tuple[Planned, ...]
+    planned: tuple[PlannedQuery, ...]
     deployment: Deployment
 
     @property
@@ -84,55 +90,62 @@ class Report:
 
 
 def plan_set(
-    world: World, planner: Planner, reference: Planner, queries: Sequence[Query], deployed: Deployment = EMPTY
-) -> Report:
+    world: World,
+    planner: Planner,
+    reference: Planner,
+    queries: Sequence[JoinQuery],
+    deployed: Deployment = EMPTY,
+) -> PlanReport:
     """Plan in arrival order, and beside each plan what the reference would have cost."""
     planned = []
     for query in queries:
         if query.name in deployed.queries:
             raise NetworkError(f"query {query.name!r} is deployed already; withdraw it first or rename it")
         plan = planner(query, deployed)
-        optimum = plan.cost if plan.algorithm == "exact" else reference(query, deployed).cost
-        planned.append(Planned(plan, optimum, deployed))
-        deployed = deploy(deployed, plan)
-    return Report(world, tuple(planned), deployed)
+        best = plan if plan.bound is not None else reference(query, deployed)
+        optimum = best.cost if best.bound is None else best.bound
+        proved = optimum >= best.cost * (1 - 1e-9)
+        planned.append(PlannedQuery(plan, optimum, deployed, proved))
+        deployed = deploy_plan(deployed, plan)
+    return PlanReport(world, tuple(planned), deployed)
 
 
-def improved(report: Report, planner: Planner, queries: Sequence[Query], rounds: int) -> Report:
+def improve_report(
+    report: PlanReport, planner: Planner, queries: Sequence[JoinQuery], rounds: int
+) -> PlanReport:
     """The report after rounds of improvement, read from the deployment they end in."""
     plans = tuple(one.plan for one in report.planned)
-    start = Outcome(report.deployment, plans, (report.cost,))
-    outcome = improve(report.world, planner, queries, start, rounds)
+    start = SetOutcome(report.deployment, plans, (report.cost,))
+    outcome = improve_set(report.world, planner, queries, start, rounds)
     planned = []
     for plan in outcome.plans:
-        tree = tree_in(outcome.deployment, plan.query)
+        tree = find_tree(outcome.deployment, plan.query)
         share = report.world.cost(outcome.deployment) - report.world.cost(
-            withdraw(outcome.deployment, plan.query)
+            withdraw_query(outcome.deployment, plan.query)
         )
-        planned.append(Planned(replace(plan, tree=tree, cost=share), share, outcome.deployment))
-    return Report(report.world, tuple(planned), outcome.deployment)
+        planned.append(PlannedQuery(replace(plan, tree=tree, cost=share), None, outcome.deployment))
+    return PlanReport(report.world, tuple(planned), outcome.deployment)
 
 
-def tree_in(deployment: Deployment, query: str) -> Tree:
+def find_tree(deployment: Deployment, query: str) -> PlanTree:
     """The tree a deployed query has: its own joins written out, those of others as derived streams."""
 
-    def walk(feed: Feed) -> Tree:
+    def walk(feed: ViewFeed) -> PlanTree:
         origin = feed.origin
         if origin.kind == "operator" and origin.name.rpartition(".")[0] == query:
             operator = deployment.operator[origin.name]
-            return Join(feed.view, operator.node, walk(operator.left), walk(operator.right))
-        return Take(feed.view, feed.node, origin)
+            return PlanJoin(feed.view, operator.node, walk(operator.left), walk(operator.right))
+        return PlanLeaf(feed.view, feed.node, origin, feed.aliases)
 
     return walk(deployment.delivery[query].feed)
 
 
-def text(report: Report, explain: bool = False) -> str:
+def render_text(report: PlanReport, explain: bool = False) -> str:
     """For people; `explain` adds rates, filters and the links."""
     world, lines = report.world, []
     for one in report.planned:
         plan = one.plan
-        gap = "optimal" if one.excess < 1e-9 else f"{100 * one.excess:.1f} % above the optimum"
-        lines.append(f"{plan.query} → {plan.sink}   cost {plan.cost:.6g}   {gap}")
+        lines.append(f"{plan.query} → {plan.sink}   cost {plan.cost:.6g}   {one.gap}".rstrip())
         lines += [f"  {line}" for line in _tree_lines(world, plan.tree, one.before, explain)]
         if explain:
             lines.append(
@@ -142,25 +155,27 @@ def text(report: Report, explain: bool = False) -> str:
             )
         lines.append("")
     d = report.deployment
-    shared = sum(len(reused(one.plan.tree)) for one in report.planned)
+    shared = sum(len(list_reused(one.plan.tree)) for one in report.planned)
     lines.append(
         f"total cost {report.cost:.6g}: {len(d.queries)} queries, {len(d.operators)} joins,"
         f" {d.selections()} filters, {shared} derived streams reused"
     )
     if explain:
         lines.append("")
-        lines.append("link                             flow        cost  carries")
-        for u in usage(world, d):
+        lines.append(f"link                        {world.costs.unit + '/s':>10}        cost  carries")
+        for u in list_link_usage(world, d):
             lines.append(f"{u.a + ' – ' + u.b:<28} {u.flow:>9.4g}   {u.cost:>9.4g}  {', '.join(u.carried)}")
     return "\n".join(lines)
 
 
-def _tree_lines(world: World, tree: Tree, before: Deployment, explain: bool, lead: str = "") -> Iterator[str]:
+def _tree_lines(
+    world: World, tree: PlanTree, before: Deployment, explain: bool, lead: str = ""
+) -> Iterator[str]:
     rate = ""
     if explain:
         tuples, size = world.estimate.tuples(tree.view), world.estimate.bytes(tree.view)
         rate = f"   {tuples:.4g} tuples/s, {size:.4g} bytes/s"
-    if isinstance(tree, Join):
+    if isinstance(tree, PlanJoin):
         yield f"⋈ {tree.view} at {tree.node}{rate}"
         for i, child in enumerate((tree.left, tree.right)):
             inner = list(_tree_lines(world, child, before, explain))
@@ -169,7 +184,7 @@ def _tree_lines(world: World, tree: Tree, before: Deployment, explain: bool, lea
     elif tree.origin.kind == "stream":
         yield f"{tree.view} at {tree.node}{rate}{_where(tree.view) if explain else ''}"
     else:
-        price, _ = world.relaxation(before, tree.origin, tree.view)
+        price, _ = world.relaxation(before, tree.origin, rename_view(tree.view, tree.aliases))
         grown = f", relaxed for {price:.6g}" if price > 0 else ""
         yield f"reuse {tree.origin} at {tree.node} ({tree.view}{grown}){rate}"
 
@@ -179,7 +194,7 @@ def _where(view: View) -> str:
     return f"   where {' and '.join(texts)}" if texts else ""
 
 
-def filter_text(one: Filter, most: int = 4) -> str:
+def filter_text(one: StreamFilter, most: int = 4) -> str:
     parts = []
     for c in one.conditions:
         atoms = sorted(_atom_text(c.expression, a) for a in c.atoms)
@@ -196,7 +211,7 @@ def _atom_text(expression: str, atom: Atom) -> str:
     return f"{low}{expression}{high}"
 
 
-def data(report: Report) -> dict[str, Any]:
+def render_data(report: PlanReport) -> dict[str, Any]:
     """The report for programs: everything the text says, and the deployment."""
     return {
         "cost": report.cost,
@@ -206,24 +221,25 @@ def data(report: Report) -> dict[str, Any]:
                 "sink": one.plan.sink,
                 "algorithm": one.plan.algorithm,
                 "cost": one.plan.cost,
-                "optimum": one.optimum,
+                "optimum_at_least": one.optimum,
+                "optimum_proved": one.proved,
                 "plans_examined": one.plan.examined,
                 "states": one.plan.states,
                 "seconds": one.plan.seconds,
-                "reuses": [f"{leaf.origin} at {leaf.node}" for leaf in reused(one.plan.tree)],
+                "reuses": [f"{leaf.origin} at {leaf.node}" for leaf in list_reused(one.plan.tree)],
             }
             for one in report.planned
         ],
         "links": [
             {"a": u.a, "b": u.b, "flow": u.flow, "cost": u.cost, "carries": list(u.carried)}
-            for u in usage(report.world, report.deployment)
+            for u in list_link_usage(report.world, report.deployment)
         ],
         "deployment": deployment_to_data(report.deployment),
         "network": network_to_data(report.world.network),
     }
 
 
-def dot(report: Report) -> str:
+def render_dot(report: PlanReport) -> str:
     """The data flow as Graphviz: streams, joins by node, sinks."""
     d, lines = report.deployment, ["digraph deployment {", "  rankdir=LR; node [fontname=sans-serif];"]
     streams = sorted({(f.origin.name, f.node) for f, _ in d.feeds() if f.origin.kind == "stream"})
@@ -234,9 +250,11 @@ def dot(report: Report) -> str:
     for one in d.deliveries:
         lines.append(f'  "sink {one.query}" [shape=oval, label="{one.query}\\n{one.node}"];')
 
-    def edge(feed: Feed, to: str) -> None:
-        rate = report.world.estimate.bytes(feed.view)
-        lines.append(f'  "{feed.origin.kind} {feed.origin.name}" -> "{to}" [label="{rate:.3g} B/s"];')
+    def edge(feed: ViewFeed, to: str) -> None:
+        rate = report.world.flow(feed.view)
+        lines.append(
+            f'  "{feed.origin.kind} {feed.origin.name}" -> "{to}" [label="{rate:.3g} {report.world.costs.unit}/s"];'
+        )
 
     for o in d.operators:
         for feed in o.feeds:

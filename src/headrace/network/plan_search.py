@@ -4,7 +4,7 @@ made[S][u] = min over S = A ∪ B of best[A][u] + best[B][u]        a join of A 
 u of made[S][u] + flow(S) · d(u, v),  and over entries e of S: cost(e) + flow(S) · d(e, v)
 
 Optimal substructure holds, against the document's remark in section 3: a set of streams at a node costs the
-same to carry on however it came about, since what it carries depends only on the set (`view.restrict`). Hence
+same to carry on however it came about, since what it carries depends only on the set (`join_view.restrict_view`). Hence
 the programme finds what enumerating all trees and all placements finds (tests/network/test_exact.py),
 including reuse: a derived stream is one more entry of its set, and the sets a plan reuses are disjoint, so
 their relaxations add up.
@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from headrace.errors import NetworkError
-from headrace.network.metric import Metric, Vector
+from headrace.network.distance_metric import DistanceMetric, Vector, travel_cost
 from headrace.network.subsets import Entry, Subsets
 
 Splits = Mapping[int, Sequence[tuple[int, int]]]
@@ -31,14 +31,14 @@ Trace = Callable[[int], tuple[str, int]]
 
 
 @dataclass(frozen=True)
-class Had:
+class FoundEntry:
     """A leaf found: the entry taken."""
 
     entry: Entry
 
 
 @dataclass(frozen=True)
-class Made:
+class FoundJoin:
     """A join found: which halves, at which node of the field (an index of the network)."""
 
     mask: int
@@ -47,26 +47,26 @@ class Made:
     right: Found
 
 
-Found = Had | Made
+Found = FoundEntry | FoundJoin
 
 
-class Field(Protocol):
+class SearchField(Protocol):
     nodes: np.ndarray
 
     def arrive(self, flow: float, made: Vector | None, entries: Sequence[Entry]) -> tuple[Vector, Trace]: ...
 
 
-class Whole:
+class WholeField:
     """All nodes of the network."""
 
-    def __init__(self, metric: Metric) -> None:
+    def __init__(self, metric: DistanceMetric) -> None:
         self.metric = metric
         self.nodes = np.arange(metric.size)
 
     def arrive(self, flow: float, made: Vector | None, entries: Sequence[Entry]) -> tuple[Vector, Trace]:
         if made is None and len(entries) == 1:
             only = entries[0]
-            return only.cost + flow * self.metric.row(only.node), lambda v: ("entry", 0)
+            return only.cost + travel_cost(flow, self.metric.row(only.node)), lambda v: ("entry", 0)
         start = np.full(self.metric.size, np.inf) if made is None else made.copy()
         taken: dict[int, int] = {}
         for i, entry in enumerate(entries):
@@ -84,10 +84,10 @@ class Whole:
         return best, trace
 
 
-class Cluster:
+class ClusterField:
     """The members of a cluster; entries are seen at `seen(node)`, a member or a coordinator elsewhere."""
 
-    def __init__(self, metric: Metric, members: Sequence[int], seen: Callable[[int], int]) -> None:
+    def __init__(self, metric: DistanceMetric, members: Sequence[int], seen: Callable[[int], int]) -> None:
         self.metric = metric
         self.nodes = np.array(members)
         self.seen = seen
@@ -95,8 +95,8 @@ class Cluster:
 
     def arrive(self, flow: float, made: Vector | None, entries: Sequence[Entry]) -> tuple[Vector, Trace]:
         n = len(self.nodes)
-        rows = [] if made is None else list(made[:, None] + flow * self.between)
-        rows += [e.cost + flow * self.metric.row(self.seen(e.node))[self.nodes] for e in entries]
+        rows = [] if made is None else list(made[:, None] + travel_cost(flow, self.between))
+        rows += [e.cost + travel_cost(flow, self.metric.row(self.seen(e.node))[self.nodes]) for e in entries]
         table = np.vstack(rows)
         source = np.argmin(table, axis=0)
         offset = 0 if made is None else n
@@ -109,10 +109,10 @@ class Cluster:
 
 
 @dataclass
-class Table:
+class CostTable:
     """The filled table: cost vectors per set, and what is needed to read a plan out of it."""
 
-    field: Field
+    field: SearchField
     best: dict[int, Vector]
     made: dict[int, Vector]
     traces: dict[int, Trace]
@@ -123,33 +123,33 @@ class Table:
     def read(self, mask: int, place: int) -> Found:
         """The plan that brings a set to a place of the field."""
         kind, at = self.traces[mask](place)
-        return Had(self.entries[mask][at]) if kind == "entry" else self.read_made(mask, at)
+        return FoundEntry(self.entries[mask][at]) if kind == "entry" else self.read_made(mask, at)
 
     def read_made(self, mask: int, place: int) -> Found:
         choice, splits = self.halves[mask]
         left, right = splits[int(choice[place])]
-        return Made(mask, int(self.field.nodes[place]), self.read(left, place), self.read(right, place))
+        return FoundJoin(mask, int(self.field.nodes[place]), self.read(left, place), self.read(right, place))
 
 
 Forbidden = frozenset[tuple[int, int, int, int]]  # (set, left half, right half, node)
 
 
-def fill(
+def fill_table(
     problem: Subsets,
-    field: Field,
+    field: SearchField,
     entries: Iterable[Entry],
     goal: int,
     splits: Splits,
     spare: Vector | None = None,
     forbidden: Forbidden = frozenset(),
-) -> Table:
+) -> CostTable:
     """Fill the table for the subsets of `goal`. `spare` is the capacity left per place of the field."""
     at: dict[int, list[Entry]] = {}
     for entry in entries:
         if entry.mask & ~goal == 0:
             at.setdefault(entry.mask, []).append(entry)
     wanted = sorted({m for m in splits if m & ~goal == 0} | set(at), key=lambda m: (m.bit_count(), m))
-    table = Table(field, {}, {}, {}, {}, at, 0)
+    table = CostTable(field, {}, {}, {}, {}, at, 0)
     limited = spare is not None and bool(np.isfinite(spare).any())
     processing = problem.world.costs.processing
     for mask in wanted:
@@ -179,8 +179,8 @@ def fill(
     return table
 
 
-def unmet(problem: Subsets) -> NetworkError:
-    """No plan exists: say why, as far as it can be told."""
+def unplaceable_error(problem: Subsets) -> NetworkError:
+    """No plan exists: say why, as far as it can be advertised."""
     heaviest = max(problem.tuples(m) for m in problem.splits) if problem.splits else 0.0
     roomy = max((n.capacity for n in problem.world.network.nodes if n.hosts), default=0.0)
     return NetworkError(

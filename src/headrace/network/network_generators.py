@@ -8,10 +8,11 @@ dearest.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
 from headrace.errors import NetworkError
-from headrace.network.topology import Link, Network, Node
+from headrace.network.topology import Link, Network, NetworkNode
 
 STUB, ACCESS, TRANSIT = (1.0, 5.0), (5.0, 15.0), (20.0, 60.0)
 FIVE_REAL = (
@@ -36,7 +37,7 @@ def transit_stub(
             nodes += members
             links += _domain(rng, members, STUB, density)
             links.append(_link(rng, gateway, rng.choice(members), ACCESS))
-    return Network(tuple(Node(n) for n in nodes), tuple(links), f"transit-stub-{len(nodes)}-{seed}")
+    return Network(tuple(NetworkNode(n) for n in nodes), tuple(links), f"transit-stub-{len(nodes)}-{seed}")
 
 
 def _domain(
@@ -59,7 +60,7 @@ def _link(rng: random.Random, a: str, b: str, span: tuple[float, float]) -> Link
     return Link(a, b, latency=latency, price=latency)
 
 
-def real(name: str) -> Network:
+def load_topology(name: str) -> Network:
     """A topology of PyPI `topohub`, such as `topozoo/Abilene`; latency is link length at 200 km per ms."""
     try:
         import topohub
@@ -77,7 +78,7 @@ def real(name: str) -> Network:
     for node in data["nodes"]:
         label = str(node.get("name") or node["id"])
         labels[node["id"]] = label if label not in labels.values() else f"{label}~{node['id']}"
-    nodes = tuple(Node(labels[n["id"]], position=_position(n)) for n in data["nodes"])
+    nodes = tuple(NetworkNode(labels[n["id"]], position=_position(n)) for n in data["nodes"])
     links = []
     for edge in data["edges"]:
         latency = max(0.05, float(edge.get("dist") or 0.0) / 200.0)
@@ -92,12 +93,16 @@ def _position(node: dict[str, object]) -> tuple[float, float] | None:
     return None
 
 
-def named(name: str, seed: int = 0) -> Network:
-    """A network by name: `transit-stub`, `transit-stub:STUBS x SIZE` or a topohub name."""
+def find_network(name: str, seed: int = 0) -> Network:
+    """A network by name: `transit-stub`, `transit-stub:TRANSITxSTUBSxSIZE` or a topohub name."""
     if name.startswith("transit-stub"):
         _, _, shape = name.partition(":")
         if not shape:
             return transit_stub(seed)
+        if not re.fullmatch(r"[1-9]\d*x\d+x[1-9]\d*", shape):
+            raise NetworkError(
+                f"network {name!r}: expected transit-stub:TRANSITxSTUBSxSIZE, such as transit-stub:4x4x8"
+            )
         transit, stubs, size = (int(part) for part in shape.split("x"))
         return transit_stub(seed, transit, stubs, size)
-    return real(name)
+    return load_topology(name)

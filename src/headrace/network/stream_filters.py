@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
 
@@ -53,14 +53,14 @@ class Condition:
     expression: str
     columns: frozenset[str]
     atoms: frozenset[Atom]
+    ranged: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranged", any(atom.value is None for atom in self.atoms))
 
     @cached_property
     def selectivity(self) -> float:
         return min(1.0, sum(atom.selectivity for atom in self.atoms))
-
-    @cached_property
-    def ranged(self) -> bool:
-        return any(atom.value is None for atom in self.atoms)
 
     @property
     def values(self) -> int | None:
@@ -84,7 +84,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Filter:
+class StreamFilter:
     """A conjunction of conditions on different expressions, sorted by expression."""
 
     conditions: tuple[Condition, ...] = ()
@@ -96,7 +96,7 @@ class Filter:
     def on(self, expression: str) -> Condition | None:
         return next((c for c in self.conditions if c.expression == expression), None)
 
-    def hull(self, other: Filter) -> Filter:
+    def hull(self, other: StreamFilter) -> StreamFilter:
         """The least filter of this lattice looser than both."""
         if self is other or not self.conditions or self == other:
             return self
@@ -105,9 +105,9 @@ class Filter:
         theirs = {c.expression: c for c in other.conditions}
         both = tuple(c.hull(theirs[c.expression]) for c in self.conditions if c.expression in theirs)
         same = len(both) == len(self.conditions) and all(map(is_, both, self.conditions))
-        return self if same else Filter(both)
+        return self if same else StreamFilter(both)
 
-    def implies(self, other: Filter) -> bool:
+    def implies(self, other: StreamFilter) -> bool:
         """Whether every row this filter keeps is kept by the other."""
         for theirs in other.conditions:
             ours = self.on(theirs.expression)
@@ -115,7 +115,7 @@ class Filter:
                 return False
         return True
 
-    def residual(self, looser: Filter) -> frozenset[str]:
+    def residual(self, looser: StreamFilter) -> frozenset[str]:
         """Columns needed to apply this filter after the looser one."""
         needed: frozenset[str] = frozenset()
         for ours in self.conditions:
@@ -124,10 +124,10 @@ class Filter:
         return needed
 
 
-NONE = Filter()
+NONE = StreamFilter()
 
 
-def conjunction(conditions: Iterable[Condition]) -> Filter:
+def conjoin_conditions(conditions: Iterable[Condition]) -> StreamFilter:
     """A filter of conditions as written: two conditions on one expression keep the atoms that imply both."""
     merged: dict[str, Condition] = {}
     for condition in conditions:
@@ -135,7 +135,7 @@ def conjunction(conditions: Iterable[Condition]) -> Filter:
             condition = replace(condition, atoms=_absorbed(condition.atoms))
         before = merged.get(condition.expression)
         merged[condition.expression] = condition if before is None else _narrowed(before, condition)
-    return Filter(tuple(merged[key] for key in sorted(merged)))
+    return StreamFilter(tuple(merged[key] for key in sorted(merged)))
 
 
 def _narrowed(one: Condition, other: Condition) -> Condition:

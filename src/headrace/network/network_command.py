@@ -7,17 +7,23 @@ from pathlib import Path
 
 import click
 
-from headrace.errors import NetworkError
-from headrace.network import explain as explaining
-from headrace.network.codec import deployment_from_data
-from headrace.network.compare import COMPARED, HIERARCHICAL, Run, compare, table
+from headrace.errors import NetworkError, SqlError
+from headrace.network import explain_deployment as explaining
+from headrace.network.compare_algorithms import (
+    COMPARED,
+    HIERARCHICAL,
+    AlgorithmRun,
+    compare_algorithms,
+    render_table,
+)
+from headrace.network.comparison_figures import draw_bars, draw_cumulative
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.figures import bars, cumulative
-from headrace.network.formats import load_queries, load_world, read
-from headrace.network.generate import named
-from headrace.network.picture import svg
-from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, Prepared
-from headrace.network.query import Query
+from headrace.network.deployment_json import deployment_from_data
+from headrace.network.join_query import JoinQuery
+from headrace.network.network_files import load_queries, load_world, parse_sinks, read_mapping, read_text
+from headrace.network.network_generators import find_network
+from headrace.network.network_picture import draw_network
+from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, PreparedWorld
 from headrace.network.topology import COST_MODELS
 from headrace.network.workload import enterprise, synthetic
 from headrace.network.world import World
@@ -28,15 +34,14 @@ def network() -> None:
     """Decide which joins run where, across sites."""
 
 
-def _queries(path: str, world: World, network_path: str) -> list[Query]:
+def _queries(path: str, world: World, network_path: str) -> list[JoinQuery]:
     if Path(path).suffix == ".sql":
         from headrace.network.from_sql import queries_from_sql
 
-        sinks = read(network_path).get("sinks") or {}
         try:
-            return queries_from_sql(Path(path).read_text(encoding="utf-8"), world.catalog, sinks)
-        except OSError as problem:
-            raise NetworkError(f"cannot read {path}: {problem.strerror}") from None
+            return queries_from_sql(read_text(path), world.catalog, parse_sinks(read_mapping(network_path)))
+        except (NetworkError, SqlError) as problem:
+            raise NetworkError(str(problem) if path in str(problem) else f"{path}: {problem}") from None
     return load_queries(path, world.catalog)
 
 
@@ -45,11 +50,21 @@ def _queries(path: str, world: World, network_path: str) -> list[Query]:
 @click.argument("queries_file", metavar="QUERIES", type=click.Path(dir_okay=False))
 @click.option("--algorithm", type=click.Choice(list(PLANNERS)), default="exact", show_default=True)
 @click.option(
-    "--max-cs", type=int, default=DEFAULT_MAX_CS, show_default=True, help="Largest cluster of the hierarchy."
+    "--max-cs",
+    type=click.IntRange(2),
+    default=DEFAULT_MAX_CS,
+    show_default=True,
+    help="Largest cluster of the hierarchy.",
 )
 @click.option("--costs", type=click.Choice(list(COST_MODELS)), default="usage", show_default=True)
 @click.option("--no-reuse", is_flag=True, help="Plan every query as if it were alone.")
-@click.option("--improve", "rounds", type=int, default=0, help="Rounds of improvement after the last query.")
+@click.option(
+    "--improve",
+    "rounds",
+    type=click.IntRange(0),
+    default=0,
+    help="Rounds of improvement after the last query.",
+)
 @click.option("--deployed", type=click.Path(dir_okay=False), help="JSON of an earlier plan to plan beside.")
 @click.option("--explain", is_flag=True, help="Rates, filters, search effort and the cost per link.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "dot", "svg"]), default="text")
@@ -71,38 +86,52 @@ def plan(
     try:
         world = load_world(network_file, COST_MODELS[costs])
         queries = _queries(queries_file, world, network_file)
-        prepared = Prepared(world, max_cs, reuse=not no_reuse)
-        start = _deployed(deployed)
+        prepared = PreparedWorld(world, max_cs, reuse=not no_reuse)
+        start = _deployed(deployed, world)
         report = explaining.plan_set(
             world, prepared.planner(algorithm), prepared.planner("exact"), queries, start
         )
         if rounds:
-            report = explaining.improved(report, prepared.planner(algorithm), queries, rounds)
+            report = explaining.improve_report(report, prepared.planner(algorithm), queries, rounds)
         written = {
-            "text": lambda: explaining.text(report, explain),
-            "json": lambda: json.dumps(explaining.data(report), indent=2, ensure_ascii=False),
-            "dot": lambda: explaining.dot(report),
-            "svg": lambda: svg(world, report.deployment),
+            "text": lambda: explaining.render_text(report, explain),
+            "json": lambda: json.dumps(explaining.render_data(report), indent=2, ensure_ascii=False),
+            "dot": lambda: explaining.render_dot(report),
+            "svg": lambda: draw_network(world, report.deployment),
         }[form]()
     except NetworkError as problem:
         raise click.ClickException(str(problem)) from None
     if out is None:
         click.echo(written)
     else:
-        Path(out).write_text(written + "\n", encoding="utf-8")
+        try:
+            Path(out).write_text(written + "\n", encoding="utf-8")
+        except OSError as problem:
+            raise click.ClickException(f"cannot write {out}: {problem.strerror or problem}") from None
 
 
-def _deployed(path: str | None) -> Deployment:
+def _deployed(path: str | None, world: World) -> Deployment:
     if path is None:
         return EMPTY
-    found = read(path)
+    found = read_mapping(path)
     data = found.get("deployment", found)
     try:
-        return deployment_from_data(data)
-    except (KeyError, TypeError, StopIteration) as problem:
+        deployed = deployment_from_data(data)
+    except NetworkError as problem:
+        raise NetworkError(f"{path}: {problem}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration) as problem:
         raise NetworkError(
             f"{path} is not a deployment as `plan --format json` writes it ({problem!r})"
         ) from None
+    for feed, to in deployed.feeds():
+        for node in (feed.node, to):
+            if node not in world.network.index:
+                raise NetworkError(
+                    f"{path}: it uses node {node!r}, which network {world.network.name!r} does not have"
+                )
+        for one in feed.view.inputs:
+            world.catalog.stream(one.stream)
+    return deployed
 
 
 @network.command(name="compare")
@@ -111,11 +140,15 @@ def _deployed(path: str | None) -> Deployment:
 @click.option(
     "--workload", default="synthetic", show_default=True, help="synthetic, enterprise, or a queries file."
 )
-@click.option("--queries", "count", type=int, help="How many queries (100 synthetic, 300 enterprise).")
+@click.option(
+    "--queries", "count", type=click.IntRange(1), help="How many queries (100 synthetic, 300 enterprise)."
+)
 @click.option(
     "--algorithm", "algorithms", multiple=True, type=click.Choice(list(COMPARED)), help="Default: all."
 )
-@click.option("--max-cs", "sizes", multiple=True, type=int, help="Several: one comparison for each.")
+@click.option(
+    "--max-cs", "sizes", multiple=True, type=click.IntRange(2), help="Several: one comparison for each."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--no-reuse", is_flag=True)
 @click.option("--out", type=click.Path(file_okay=False), help="Draw the figures into this folder.")
@@ -136,15 +169,15 @@ def compare_command(
         world, queries = _workload(network_name, workload, count, seed)
         found = []
         for max_cs in sizes or (DEFAULT_MAX_CS,):
-            runs = compare(world, queries, algorithms or COMPARED, max_cs, seed, not no_reuse)
+            runs = compare_algorithms(world, queries, algorithms or COMPARED, max_cs, seed, not no_reuse)
             found.append((max_cs, runs))
         if out is not None:
             for max_cs, runs in found:
                 folder, title = Path(out), f"{workload} on {world.network.name}, max_cs {max_cs}"
-                cumulative(folder / f"cost-{max_cs}.svg", title, runs)
-                cumulative(folder / f"plans-{max_cs}.svg", title, runs, "plans", log=True)
+                draw_cumulative(folder / f"cost-{max_cs}.svg", title, runs)
+                draw_cumulative(folder / f"plans-{max_cs}.svg", title, runs, "plans", log=True)
                 parts = {"joins": [r.joins for r in runs], "filters": [r.selections for r in runs]}
-                bars(
+                draw_bars(
                     folder / f"operators-{max_cs}.svg", title, "operators", [r.algorithm for r in runs], parts
                 )
             if len(found) > 1:
@@ -153,6 +186,8 @@ def compare_command(
                 )
     except NetworkError as problem:
         raise click.ClickException(str(problem)) from None
+    except OSError as problem:
+        raise click.ClickException(f"cannot write into {out}: {problem.strerror or problem}") from None
     if form == "json":
         click.echo(
             json.dumps([{"max_cs": m, "runs": [r.to_data() for r in runs]} for m, runs in found], indent=1)
@@ -160,27 +195,31 @@ def compare_command(
         return
     for max_cs, runs in found:
         click.echo(
-            f"{world.network.name}, {len(queries)} {workload} queries, max_cs {max_cs}\n\n{table(runs)}\n"
+            f"{world.network.name}, {len(queries)} {workload} queries, max_cs {max_cs}\n\n{render_table(runs)}\n"
         )
 
 
-def _by_size(folder: Path, title: str, runs: list[Run]) -> None:
+def _by_size(folder: Path, title: str, runs: list[AlgorithmRun]) -> None:
     """Figs. 6 to 9: one algorithm, a line per max_cs."""
     for algorithm in HIERARCHICAL:
         same = [r for r in runs if r.algorithm == algorithm]
         if same:
-            cumulative(folder / f"{algorithm}-cost.svg", f"{algorithm}, {title}", same)
-            cumulative(folder / f"{algorithm}-plans.svg", f"{algorithm}, {title}", same, "plans", log=True)
+            draw_cumulative(folder / f"{algorithm}-cost.svg", f"{algorithm}, {title}", same)
+            draw_cumulative(
+                folder / f"{algorithm}-plans.svg", f"{algorithm}, {title}", same, "plans", log=True
+            )
 
 
-def _workload(network_name: str, workload: str, count: int | None, seed: int) -> tuple[World, list[Query]]:
+def _workload(
+    network_name: str, workload: str, count: int | None, seed: int
+) -> tuple[World, list[JoinQuery]]:
     if Path(network_name).suffix in (".yaml", ".yml", ".json"):
         world = load_world(network_name)
         if workload not in ("synthetic", "enterprise"):
             return world, _queries(workload, world, network_name)
         chosen = world.network
     else:
-        chosen = named(network_name, seed)
+        chosen = find_network(network_name, seed)
     if workload == "synthetic":
         return synthetic(chosen, seed, count or 100)
     if workload == "enterprise":

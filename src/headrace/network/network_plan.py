@@ -1,6 +1,6 @@
 """A plan: the join tree of one query with a node for every operator and an origin for every leaf.
 
-`deploy` adds a plan to a deployment. The marginal cost a planner states is checked by the difference it
+`deploy_plan` adds a plan to a deployment. The marginal cost a planner states is checked by the difference it
 makes: cost(deploy(d, plan)) − cost(d).
 """
 
@@ -9,83 +9,92 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from headrace.network.deployment import Delivery, Deployment, Feed, Operator, Origin, settle
-from headrace.network.view import View
+from headrace.network.deployment import (
+    Deployment,
+    FeedOrigin,
+    JoinOperator,
+    SinkDelivery,
+    ViewFeed,
+    settle_views,
+)
+from headrace.network.join_view import Aliases, View
 
 
 @dataclass(frozen=True)
-class Take:
+class PlanLeaf:
     """A leaf: a base stream, or a derived stream which is already there."""
 
     view: View
     node: str
-    origin: Origin
+    origin: FeedOrigin
+    aliases: Aliases = ()
 
 
 @dataclass(frozen=True)
-class Join:
+class PlanJoin:
     view: View
     node: str
-    left: Tree
-    right: Tree
+    left: PlanTree
+    right: PlanTree
 
 
-Tree = Take | Join
+PlanTree = PlanLeaf | PlanJoin
 
 
 @dataclass(frozen=True)
-class Plan:
+class QueryPlan:
     """`cost` is what the plan adds; `examined` counts plans as the document does, `states` what was really
-    computed.
+    computed. `bound`: no plan adds less, as far as the planner knows; equal to the cost of a proved optimum.
     """
 
     query: str
     sink: str
-    tree: Tree
+    tree: PlanTree
     cost: float
     algorithm: str
     examined: int = 0
     states: int = 0
     seconds: float = 0.0
+    bound: float | None = None
 
 
-def joins(tree: Tree) -> Iterator[Join]:
+def iterate_joins(tree: PlanTree) -> Iterator[PlanJoin]:
     """The joins of a tree, inputs before what reads them."""
-    if isinstance(tree, Join):
-        yield from joins(tree.left)
-        yield from joins(tree.right)
+    if isinstance(tree, PlanJoin):
+        yield from iterate_joins(tree.left)
+        yield from iterate_joins(tree.right)
         yield tree
 
 
-def leaves(tree: Tree) -> Iterator[Take]:
-    if isinstance(tree, Take):
+def iterate_leaves(tree: PlanTree) -> Iterator[PlanLeaf]:
+    if isinstance(tree, PlanLeaf):
         yield tree
     else:
-        yield from leaves(tree.left)
-        yield from leaves(tree.right)
+        yield from iterate_leaves(tree.left)
+        yield from iterate_leaves(tree.right)
 
 
-def reused(tree: Tree) -> tuple[Take, ...]:
+def list_reused(tree: PlanTree) -> tuple[PlanLeaf, ...]:
     """The leaves that are derived streams."""
-    return tuple(leaf for leaf in leaves(tree) if leaf.origin.kind != "stream")
+    return tuple(leaf for leaf in iterate_leaves(tree) if leaf.origin.kind != "stream")
 
 
-def deploy(deployment: Deployment, plan: Plan) -> Deployment:
+def deploy_plan(deployment: Deployment, plan: QueryPlan) -> Deployment:
     """The deployment with a plan added and everything it reuses relaxed as far as it needs."""
     taken = set(deployment.operator)
-    added: list[Operator] = []
+    added: list[JoinOperator] = []
 
-    def build(tree: Tree) -> Feed:
-        if isinstance(tree, Take):
-            return Feed(tree.origin, tree.node, tree.view)
+    def build(tree: PlanTree) -> ViewFeed:
+        if isinstance(tree, PlanLeaf):
+            return ViewFeed(tree.origin, tree.node, tree.view, tree.aliases)
         left, right = build(tree.left), build(tree.right)
         number = 1
         while f"{plan.query}.{number}" in taken:
             number += 1
         identity = f"{plan.query}.{number}"
         taken.add(identity)
-        added.append(Operator(identity, tree.node, tree.view, left, right))
-        return Feed(Origin("operator", identity), tree.node, tree.view)
+        added.append(JoinOperator(identity, tree.node, tree.view, left, right))
+        return ViewFeed(FeedOrigin("operator", identity), tree.node, tree.view)
 
     feed = build(plan.tree)
     operators, deliveries = (*deployment.operators, *added), deployment.deliveries
@@ -106,10 +115,10 @@ def deploy(deployment: Deployment, plan: Plan) -> Deployment:
             for d in deliveries
         )
         feed = _reread(feed, plan.query, former)
-    delivery = Delivery(plan.query, plan.sink, plan.tree.view, feed)
-    return settle(Deployment(operators, (*deliveries, delivery)))
+    delivery = SinkDelivery(plan.query, plan.sink, plan.tree.view, feed)
+    return settle_views(Deployment(operators, (*deliveries, delivery)))
 
 
-def _reread(feed: Feed, query: str, former: str) -> Feed:
-    same = feed.origin == Origin("sink", query)
-    return replace(feed, origin=Origin("sink", former)) if same else feed
+def _reread(feed: ViewFeed, query: str, former: str) -> ViewFeed:
+    same = feed.origin == FeedOrigin("sink", query)
+    return replace(feed, origin=FeedOrigin("sink", former)) if same else feed

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import NetworkError
-from headrace.network.compare import Run
+from headrace.network.compare_algorithms import AlgorithmRun
 
 COLOURS = {
     "exact": "#1b1b1b",
@@ -36,7 +36,7 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def lines(
+def draw_lines(
     path: str | Path,
     title: str,
     x_label: str,
@@ -65,7 +65,7 @@ def lines(
     return _finish(plot, figure, axes, path, title, x_label, y_label, from_zero and not log_y)
 
 
-def bars(
+def draw_bars(
     path: str | Path, title: str, y_label: str, names: Sequence[str], parts: Mapping[str, Sequence[float]]
 ) -> Path:
     """Groups of bars: one group per name, one bar per part."""
@@ -108,13 +108,13 @@ def _finish(
     return target
 
 
-def cumulative(
+def draw_cumulative(
     path: str | Path,
     title: str,
-    runs: Sequence[Run],
+    runs: Sequence[AlgorithmRun],
     what: str = "cost",
     log: bool = False,
-    against: Run | None = None,
+    against: AlgorithmRun | None = None,
 ) -> Path:
     """Cumulative cost or plans over the queries, a line per run; cost against another run's if one is
     given.
@@ -132,4 +132,4 @@ def cumulative(
         series[label] = ([k + 1 for k in keep], [ys[k] for k in keep])
     y_label = "total cost per second" if what == "cost" else "plans examined (cumulative)"
     y_label = y_label if against is None else f"total cost / {against.algorithm}"
-    return lines(path, title, "queries deployed", y_label, series, log_y=log, from_zero=against is None)
+    return draw_lines(path, title, "queries deployed", y_label, series, log_y=log, from_zero=against is None)

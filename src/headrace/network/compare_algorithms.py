@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
 
-from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, Prepared
-from headrace.network.query import Query
-from headrace.network.sets import incremental
+from headrace.network.join_query import JoinQuery
+from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, PreparedWorld
+from headrace.network.query_sets import deploy_in_order
 from headrace.network.world import World
 
 HIERARCHICAL = ("top-down", "npc", "bottom-up")
@@ -17,7 +17,7 @@ COMPARED = tuple(name for name in PLANNERS if name != "exhaustive")
 
 
 @dataclass(frozen=True)
-class Run:
+class AlgorithmRun:
     """One algorithm over a workload; `costs` and `examined` are cumulative, one number per query."""
 
     algorithm: str
@@ -37,22 +37,22 @@ class Run:
         return asdict(self)
 
     @staticmethod
-    def from_data(data: dict[str, Any]) -> Run:
-        return Run(**{**data, "costs": tuple(data["costs"]), "examined": tuple(data["examined"])})
+    def from_data(data: dict[str, Any]) -> AlgorithmRun:
+        return AlgorithmRun(**{**data, "costs": tuple(data["costs"]), "examined": tuple(data["examined"])})
 
 
-def run(
+def run_algorithm(
     world: World,
-    queries: Sequence[Query],
+    queries: Sequence[JoinQuery],
     algorithm: str,
     max_cs: int = DEFAULT_MAX_CS,
     seed: int = 0,
     reuse: bool = True,
-) -> Run:
+) -> AlgorithmRun:
     """Deploy a workload in arrival order with one algorithm."""
-    prepared = Prepared(world, max_cs, seed, reuse)
-    outcome = incremental(prepared.planner(algorithm), queries)
-    return Run(
+    prepared = PreparedWorld(world, max_cs, seed, reuse)
+    outcome = deploy_in_order(prepared.planner(algorithm), queries)
+    return AlgorithmRun(
         algorithm,
         max_cs,
         prepared.hierarchy.height if algorithm in HIERARCHICAL else 1,
@@ -64,18 +64,18 @@ def run(
     )
 
 
-def compare(
+def compare_algorithms(
     world: World,
-    queries: Sequence[Query],
+    queries: Sequence[JoinQuery],
     algorithms: Iterable[str] = COMPARED,
     max_cs: int = DEFAULT_MAX_CS,
     seed: int = 0,
     reuse: bool = True,
-) -> list[Run]:
-    return [run(world, queries, algorithm, max_cs, seed, reuse) for algorithm in algorithms]
+) -> list[AlgorithmRun]:
+    return [run_algorithm(world, queries, algorithm, max_cs, seed, reuse) for algorithm in algorithms]
 
 
-def table(runs: Sequence[Run]) -> str:
+def render_table(runs: Sequence[AlgorithmRun]) -> str:
     """A Markdown table, costs relative to the exact planner's where it is among the runs."""
     reference = next((r for r in runs if r.algorithm == "exact"), None)
     lines = [

@@ -2,7 +2,7 @@
 are.
 
 Rates are tuples per second, sizes bytes. The selectivity of a join edge is declared, measured from results
-(`measured`), or follows from the distinct counts of its two columns: 1 / max(distinct), each value of the
+(`with_observations`), or follows from the distinct counts of its two columns: 1 / max(distinct), each value of the
 smaller side being found on the other. An edge nothing is known about is an error, not a guess: the whole plan
 hangs on it. Filters may be guessed (the classic 1/10 for an equality, 1/3 for anything else) where neither a
 declaration nor the column's statistics say.
@@ -10,18 +10,20 @@ declaration nor the column's statistics say.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from headrace.errors import NetworkError
+from headrace.network.join_view import TIME, TIME_WIDTH
 
 GUESSED_EQUALITY = 0.1
 GUESSED_PREDICATE = 1 / 3
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnStatistics:
     """A column with its width in bytes and, where known, its number of distinct values and its range."""
 
     name: str
@@ -32,7 +34,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Stream:
+class BaseStream:
     """A base stream: arises at `node`, `rate` tuples per second of `size` bytes. No columns: only whole
     tuples travel.
     """
@@ -41,17 +43,18 @@ class Stream:
     node: str
     rate: float
     size: float = 100.0
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ColumnStatistics, ...] = ()
 
     @cached_property
-    def column(self) -> dict[str, Column]:
+    def column(self) -> dict[str, ColumnStatistics]:
         return {c.name: c for c in self.columns}
 
     def width(self, columns: frozenset[str] | None) -> float:
         """Bytes of a tuple reduced to some columns; all of it if none are named or none are declared."""
         if columns is None or not self.columns:
             return self.size
-        return min(self.size, sum(self.column[c].width for c in columns if c in self.column))
+        time = TIME_WIDTH if TIME in columns else 0.0
+        return time + min(self.size, sum(self.column[c].width for c in columns if c != TIME))
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Selectivity:
 class Catalog:
     """Streams, selectivities of join edges, and selectivities of filters by stream and text."""
 
-    streams: tuple[Stream, ...]
+    streams: tuple[BaseStream, ...]
     selectivities: tuple[Selectivity, ...] = ()
     filters: tuple[tuple[str, str, float], ...] = ()
 
@@ -77,7 +80,7 @@ class Catalog:
         if twice:
             raise NetworkError(f"stream {twice[0]!r} is declared twice; give each stream its own name")
         for stream in self.streams:
-            if not stream.rate >= 0 or not stream.size > 0:
+            if not 0 <= stream.rate < math.inf or not 0 < stream.size < math.inf:
                 raise NetworkError(
                     f"stream {stream.name!r} has rate {stream.rate} and size {stream.size};"
                     " expected a rate of at least 0 tuples per second and a size above 0 bytes"
@@ -86,10 +89,20 @@ class Catalog:
             if not 0 <= s.value <= 1:
                 raise NetworkError(f"selectivity of {s.left} = {s.right} is {s.value}; expected 0 to 1")
             for side in (s.left, s.right):
-                self.stream(side.partition(".")[0])
+                name, dot, column = side.partition(".")
+                stream = self.stream(name)
+                if not dot or (stream.columns and column not in stream.column):
+                    raise NetworkError(
+                        f"selectivity of {s.left} = {s.right}: {side!r} is no column; stream {name!r} has"
+                        f" {', '.join(stream.column) or 'none declared, write stream.column'}"
+                    )
+        for name, text, value in self.filters:
+            self.stream(name)
+            if not 0 <= value <= 1:
+                raise NetworkError(f"filter {text!r} of stream {name!r} keeps {value}; expected 0 to 1")
 
     @cached_property
-    def _by_name(self) -> dict[str, Stream]:
+    def _by_name(self) -> dict[str, BaseStream]:
         return {s.name: s for s in self.streams}
 
     @cached_property
@@ -100,7 +113,7 @@ class Catalog:
     def _filters(self) -> Mapping[tuple[str, str], float]:
         return {(stream, text): value for stream, text, value in self.filters}
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> BaseStream:
         try:
             return self._by_name[name]
         except KeyError:
@@ -129,7 +142,7 @@ class Catalog:
         kept = tuple(s for s in self.selectivities if frozenset((s.left, s.right)) != ends)
         return replace(self, selectivities=(*kept, Selectivity(left, right, value)))
 
-    def measured(self, observations: Iterable[Observation]) -> Catalog:
+    def with_observations(self, observations: Iterable[JoinObservation]) -> Catalog:
         """The catalog with selectivities taken from what joins really gave."""
         catalog = self
         for seen in observations:
@@ -138,7 +151,7 @@ class Catalog:
 
 
 @dataclass(frozen=True)
-class Observation:
+class JoinObservation:
     """Counts of one join over a stretch of results: rows in the two windows summed over evaluations, rows
     out.
     """

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from headrace.network.deployment import Delivery, Deployment, Feed, Operator, Origin
-from headrace.network.filters import Atom, Condition, Filter
+from headrace.errors import NetworkError
+from headrace.network.deployment import Deployment, FeedOrigin, JoinOperator, SinkDelivery, ViewFeed
+from headrace.network.join_view import JoinPredicate, View, ViewInput
+from headrace.network.stream_filters import Atom, Condition, StreamFilter
 from headrace.network.topology import Network
-from headrace.network.view import Input, Predicate, View
 
 VERSION = 1
 
@@ -40,9 +41,23 @@ def deployment_to_data(deployment: Deployment) -> dict[str, Any]:
 
 
 def deployment_from_data(data: dict[str, Any]) -> Deployment:
+    """A deployment from its data, whole: every feed comes from something that is there."""
+    if data.get("version") != VERSION:
+        raise NetworkError(f"a deployment of version {data.get('version')!r}; expected {VERSION}")
+    found = _deployment_from_data(data)
+    for feed, to in found.feeds():
+        kind, name = feed.origin.kind, feed.origin.name
+        if (kind == "operator" and name not in found.operator) or (
+            kind == "sink" and name not in found.delivery
+        ):
+            raise NetworkError(f"what runs at {to} reads {feed.origin}, which the deployment does not have")
+    return found
+
+
+def _deployment_from_data(data: dict[str, Any]) -> Deployment:
     return Deployment(
         tuple(
-            Operator(
+            JoinOperator(
                 o["id"],
                 o["node"],
                 view_from_data(o["view"]),
@@ -52,7 +67,7 @@ def deployment_from_data(data: dict[str, Any]) -> Deployment:
             for o in data["operators"]
         ),
         tuple(
-            Delivery(
+            SinkDelivery(
                 d["query"], d["node"], view_from_data(d["asked"]), _feed_from_data(d["feed"]), d["wanted"]
             )
             for d in data["deliveries"]
@@ -60,13 +75,15 @@ def deployment_from_data(data: dict[str, Any]) -> Deployment:
     )
 
 
-def _feed_to_data(feed: Feed) -> dict[str, Any]:
-    return {feed.origin.kind: feed.origin.name, "node": feed.node, "view": view_to_data(feed.view)}
+def _feed_to_data(feed: ViewFeed) -> dict[str, Any]:
+    data = {feed.origin.kind: feed.origin.name, "node": feed.node, "view": view_to_data(feed.view)}
+    return {**data, "aliases": dict(feed.aliases)} if feed.aliases else data
 
 
-def _feed_from_data(data: dict[str, Any]) -> Feed:
+def _feed_from_data(data: dict[str, Any]) -> ViewFeed:
     kind = next(k for k in ("stream", "operator", "sink") if k in data)
-    return Feed(Origin(kind, data[kind]), data["node"], view_from_data(data["view"]))
+    aliases = tuple(data.get("aliases", {}).items())
+    return ViewFeed(FeedOrigin(kind, data[kind]), data["node"], view_from_data(data["view"]), aliases)
 
 
 def view_to_data(view: View) -> dict[str, Any]:
@@ -90,15 +107,15 @@ def view_to_data(view: View) -> dict[str, Any]:
 
 def view_from_data(data: dict[str, Any]) -> View:
     inputs = tuple(
-        Input(
+        ViewInput(
             i["name"],
-            Filter(tuple(_condition_from_data(c) for c in i.get("where", ()))),
+            StreamFilter(tuple(_condition_from_data(c) for c in i.get("where", ()))),
             i.get("window"),
             frozenset(i["columns"]) if "columns" in i else None,
         )
         for i in data["inputs"]
     )
-    on = tuple(Predicate((a[0], a[1]), (b[0], b[1]), op) for a, op, b in data.get("on", ()))
+    on = tuple(JoinPredicate((a[0], a[1]), (b[0], b[1]), op) for a, op, b in data.get("on", ()))
     return View(inputs, on, data.get("slide"))
 
 
@@ -132,7 +149,7 @@ def _condition_from_data(data: dict[str, Any]) -> Condition:
 
 
 def network_to_data(network: Network) -> dict[str, Any]:
-    """In the form `formats.network_of` reads."""
+    """In the form `network_files.parse_network` reads."""
     nodes = []
     for n in network.nodes:
         item: dict[str, Any] = {"name": n.name}

@@ -1,7 +1,7 @@
 """A continuous select-project-join query, as written, and the view it asks for.
 
 `Query` is what a user says: inputs with windows and filters, join predicates, output columns, a sink.
-`normal` makes it comparable with other queries: equalities are closed transitively (FL.NUM = CI.FLIGHT and
+`normalize_query` makes it comparable with other queries: equalities are closed transitively (FL.NUM = CI.FLIGHT and
 FL.NUM = BG.FLIGHT make CI ⋈ BG a join, not a cross product), an equality filter on a column holds for every
 column it is equated with, and inputs are named after their streams. A step is taken only where the catalog
 can price it: an implied edge needs a selectivity or distinct counts, an implied filter the distinct count of
@@ -10,26 +10,27 @@ its column.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from headrace.errors import NetworkError
-from headrace.network.catalog import Catalog
-from headrace.network.filters import Atom, Condition, Filter, conjunction
-from headrace.network.view import Input, Predicate, View
+from headrace.network.join_view import TIME, JoinPredicate, View, ViewInput
+from headrace.network.stream_catalog import Catalog
+from headrace.network.stream_filters import Atom, Condition, StreamFilter, conjoin_conditions
 
 
 @dataclass(frozen=True)
-class Query:
+class JoinQuery:
     """Inputs carry the *output* columns (None: all); predicates name inputs; `slide` and windows are in
     seconds.
     """
 
     name: str
     sink: str
-    inputs: tuple[Input, ...]
-    predicates: tuple[Predicate, ...] = ()
+    inputs: tuple[ViewInput, ...]
+    predicates: tuple[JoinPredicate, ...] = ()
     slide: float | None = None
 
     def __post_init__(self) -> None:
@@ -49,6 +50,13 @@ class Query:
                         " inputs"
                         f" ({', '.join(names)})"
                     )
+        for i in self.inputs:
+            if i.window is not None and not 0 < i.window < math.inf:
+                raise NetworkError(
+                    f"query {self.name!r}: the window of {i.name} is {i.window:g} s; expected more than 0"
+                )
+        if self.slide is not None and not 0 < self.slide < math.inf:
+            raise NetworkError(f"query {self.name!r}: its slide is {self.slide:g} s; expected more than 0")
         windowed = [i.window is not None for i in self.inputs]
         if any(windowed) and not all(windowed) and len(names) > 1:
             bare = ", ".join(i.name for i in self.inputs if i.window is None)
@@ -62,18 +70,18 @@ class Query:
         return frozenset(i.stream for i in self.inputs)
 
 
-def query(
+def plain_query(
     name: str,
     sink: str,
     streams: Iterable[str],
     equal: Iterable[tuple[str, str]] = (),
-) -> Query:
+) -> JoinQuery:
     """A query without windows, filters or projection: streams and equated `stream.column`s."""
-    predicates = tuple(predicate(a, b) for a, b in equal)
-    return Query(name, sink, tuple(Input(s) for s in streams), predicates)
+    predicates = tuple(parse_predicate(a, b) for a, b in equal)
+    return JoinQuery(name, sink, tuple(ViewInput(s) for s in streams), predicates)
 
 
-def predicate(left: str, right: str, op: str = "=") -> Predicate:
+def parse_predicate(left: str, right: str, op: str = "=") -> JoinPredicate:
     """A predicate from two `input.column`s, in its one normal order."""
     a, b = (_ends(left), _ends(right))
     if a[0] == b[0]:
@@ -81,22 +89,21 @@ def predicate(left: str, right: str, op: str = "=") -> Predicate:
             f"{left} {op} {right} relates columns of one input; that is a filter, not a join predicate"
         )
     flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
-    return Predicate(a, b, op) if a < b else Predicate(b, a, flipped)
+    return JoinPredicate(a, b, op) if a < b else JoinPredicate(b, a, flipped)
 
 
-def normal(catalog: Catalog, query: Query) -> View:
+def normalize_query(catalog: Catalog, query: JoinQuery) -> View:
     """The view a query asks for, in the form in which views of different queries can be compared."""
-    for one in query.inputs:
-        catalog.stream(one.stream)
+    check_columns(catalog, query)
     classes = _classes(query.predicates)
     predicates = set(query.predicates)
     for members in classes:
         for left, right in combinations(sorted(members), 2):
-            if left[0] != right[0] and known(catalog, left, right) is not None:
-                predicates.add(Predicate(left, right))
+            if left[0] != right[0] and edge_selectivity(catalog, left, right) is not None:
+                predicates.add(JoinPredicate(left, right))
     inputs = [replace(one, filter=_implied(catalog, query, one, classes)) for one in query.inputs]
     for p in sorted(predicates):
-        if known(catalog, p.left, p.right, p.op) is None:
+        if edge_selectivity(catalog, p.left, p.right, p.op) is None:
             raise NetworkError(
                 f"query {query.name!r}: nothing is known about the selectivity of {p};"
                 " declare it under `selectivities`, give both columns `distinct` counts, or measure it"
@@ -105,24 +112,41 @@ def normal(catalog: Catalog, query: Query) -> View:
     return View(tuple(sorted(inputs, key=lambda i: i.name)), tuple(sorted(predicates)), query.slide)
 
 
-def known(catalog: Catalog, left: tuple[str, str], right: tuple[str, str], op: str = "=") -> float | None:
+def check_columns(catalog: Catalog, query: JoinQuery) -> None:
+    """Every column a query speaks of is one its stream declares; streams without columns take any."""
+    for one in query.inputs:
+        stream = catalog.stream(one.stream)
+        spoken = set(one.columns or ())
+        spoken |= {end[1] for p in query.predicates for end in (p.left, p.right) if end[0] == one.name}
+        spoken |= {c for condition in one.filter.conditions for c in condition.columns}
+        strange = sorted(spoken - set(stream.column) - {TIME}) if stream.columns else []
+        if strange:
+            raise NetworkError(
+                f"query {query.name!r}: stream {stream.name!r} has no column {strange[0]!r}; it has"
+                f" {', '.join(stream.column)}"
+            )
+
+
+def edge_selectivity(
+    catalog: Catalog, left: tuple[str, str], right: tuple[str, str], op: str = "="
+) -> float | None:
     """The selectivity of an edge: declared or measured, else from distinct counts."""
     ends = [f"{name.partition('#')[0]}.{column}" for name, column in (left, right)]
     declared = catalog.edge(*ends)
     if declared is not None or op != "=":
         return declared
-    counts = [distinct(catalog, *left), distinct(catalog, *right)]
+    counts = [distinct_count(catalog, *left), distinct_count(catalog, *right)]
     if counts[0] is None or counts[1] is None:
         return None
     return 1 / max(counts[0], counts[1], 1.0)
 
 
-def distinct(catalog: Catalog, name: str, column: str) -> float | None:
+def distinct_count(catalog: Catalog, name: str, column: str) -> float | None:
     found = catalog.stream(name.partition("#")[0]).column.get(column)
     return None if found is None else found.distinct
 
 
-def _classes(predicates: Iterable[Predicate]) -> list[set[tuple[str, str]]]:
+def _classes(predicates: Iterable[JoinPredicate]) -> list[set[tuple[str, str]]]:
     """Columns equated with one another, directly or through others."""
     classes: list[set[tuple[str, str]]] = []
     for p in predicates:
@@ -133,13 +157,15 @@ def _classes(predicates: Iterable[Predicate]) -> list[set[tuple[str, str]]]:
     return classes
 
 
-def _implied(catalog: Catalog, query: Query, one: Input, classes: list[set[tuple[str, str]]]) -> Filter:
+def _implied(
+    catalog: Catalog, query: JoinQuery, one: ViewInput, classes: list[set[tuple[str, str]]]
+) -> StreamFilter:
     """An input's filter, with the equality filters of the columns its own are equated with."""
     conditions = list(one.filter.conditions)
     given = {i.name: i.filter for i in query.inputs}
     for members in classes:
         for column in sorted(c for n, c in members if n == one.name):
-            count = distinct(catalog, one.name, column)
+            count = distinct_count(catalog, one.name, column)
             if count is None or one.filter.on(column) is not None:
                 continue
             for other, theirs in sorted(members):
@@ -148,7 +174,7 @@ def _implied(catalog: Catalog, query: Query, one: Input, classes: list[set[tuple
                     atoms = frozenset(Atom(1 / max(count, 1.0), a.value) for a in condition.atoms)
                     conditions.append(Condition(column, frozenset((column,)), atoms))
                     break
-    return conjunction(conditions)
+    return conjoin_conditions(conditions)
 
 
 def _ends(text: str) -> tuple[str, str]:

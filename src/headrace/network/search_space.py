@@ -13,18 +13,18 @@ from collections.abc import Iterable
 from headrace.network.subsets import Entry
 
 
-def orders(k: int) -> int:
+def count_orders(k: int) -> int:
     """Linear and bushy join orders of k inputs."""
     ordered: int = math.factorial(k) * math.factorial(k - 1)
     return ordered >> (k - 1)
 
 
-def plans(k: int, nodes: int) -> int:
+def count_plans(k: int, nodes: int) -> int:
     """Lemma 1."""
-    return orders(k) * int(nodes ** (k - 1))
+    return count_orders(k) * int(nodes ** (k - 1))
 
 
-def covers(goal: int, entries: Iterable[Entry]) -> dict[int, int]:
+def count_covers(goal: int, entries: Iterable[Entry]) -> dict[int, int]:
     """How many ways to cover a set by disjoint entries, by the number of entries."""
     choices: dict[int, int] = {}
     for entry in entries:
@@ -46,11 +46,16 @@ def covers(goal: int, entries: Iterable[Entry]) -> dict[int, int]:
     return ways(goal)
 
 
-def examined(goal: int, entries: Iterable[Entry], nodes: int) -> int:
-    """Plans an exhaustive search over these entries and nodes looks at."""
-    return sum(count * plans(size, nodes) for size, count in covers(goal, entries).items())
+def count_examined(goal: int, entries: Iterable[Entry], nodes: int, remote: int = 0) -> int:
+    """Plans an exhaustive search over these entries and nodes looks at.
+
+    `remote` streams join in the counting though nothing is known of them yet: α = σ + 1 in Theorem 4.
+    """
+    return sum(
+        count * count_plans(size + remote, nodes) for size, count in count_covers(goal, entries).items()
+    )
 
 
-def bound(k: int, most: int, height: int) -> int:
+def bound_plans(k: int, most: int, height: int) -> int:
     """Theorems 2 and 4: β · exhaustive = h · orders(K) · max_cs^(K−1)."""
-    return height * plans(k, most)
+    return height * count_plans(k, most)
