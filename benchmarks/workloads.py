@@ -117,6 +117,9 @@ SHAPES = (
         _ALONE,
     ),
     Workload(
+        "many_windows", "7,200 windows of 10 min / 1 s in one batch", "packets_1k", "many_windows", _ALONE, {}, 20, 0
+    ),
+    Workload(
         "quiet", "empty batches, sliding 10 min / 1 min", "packets_quiet", "sliding_10m", _ALONE, {}, 1, 20
     ),
     Workload(
