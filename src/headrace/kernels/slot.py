@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from headrace.kernels.sql_pieces import pid_sql
 from headrace.kernels.workspace import Workspace
 from headrace.program.messages import (
     Frontiers,
+    LevelProgress,
     NodeActivity,
     Orders,
     SlotReport,
@@ -53,8 +55,8 @@ def run_slot(
                 yield payloads.make_row(0, node, payload)
             elif isinstance(message, SourceReport):
                 sources.append(message)
-            else:
-                frontiers = message
+            elif isinstance(message, LevelProgress):
+                frontiers = message.streams
         elif program.node(node).level > level:  # a union of rows from several levels is read above all of them
             yield payloads.make_row(at, node, payload)
         else:
@@ -67,10 +69,13 @@ def run_slot(
         yield from run.run(arrived)
         if level + 1 < len(program.levels):
             for each in range(orders.slots):
-                yield payloads.make_message(each, after)
+                yield payloads.make_message(each, LevelProgress(after))
         yield payloads.make_message(0, run.finish(sources if slot == 0 else []))
-    finally:
-        run.close()
+    except BaseException:
+        with suppress(Exception):  # the first error is the one to tell
+            run.close()
+        raise
+    run.close()
 
 
 def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceReport]) -> Frontiers:

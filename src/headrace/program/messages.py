@@ -1,7 +1,7 @@
 """What driver and tasks tell each other in one batch.
 
 `Orders` go from the driver to every task. A source task sends a `SourceReport` to every slot, the slots of one
-level send `Frontiers` to all slots of the next, and every slot sends a `SlotReport` to the driver, which makes the
+level send a `LevelProgress` to all slots of the next, and every slot sends a `SlotReport` to the driver, which makes the
 next manifest of them. All are frozen and picklable.
 """
 
@@ -26,6 +26,13 @@ class StreamProgress:
 
 
 Frontiers = dict[str, StreamProgress]  # by stream
+
+
+@dataclass(frozen=True)
+class LevelProgress:
+    """From a slot of one level to every slot of the next: progress after this batch."""
+
+    streams: Frontiers
 
 
 @dataclass(frozen=True)
