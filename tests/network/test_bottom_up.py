@@ -11,7 +11,7 @@ from headrace.network.hierarchy import Cluster, Hierarchy
 from headrace.network.join_query import JoinQuery, parse_predicate, plain_query
 from headrace.network.join_view import ViewInput
 from headrace.network.network_generators import transit_stub
-from headrace.network.network_plan import deploy_plan, list_reused
+from headrace.network.network_plan import deploy_plan, iterate_joins, iterate_leaves, list_reused
 from headrace.network.npc import npc
 from headrace.network.planners import PreparedWorld
 from headrace.network.query_sets import deploy_in_order
@@ -84,3 +84,25 @@ def test_npc_on_the_airline_is_near_the_optimum():
     cost = {a: deploy_in_order(prepared.planner(a), queries).cost for a in ("exact", "npc", "bottom-up")}
     assert cost["npc"] <= 1.08 * cost["exact"]
     assert cost["bottom-up"] <= 1.15 * cost["exact"]
+
+
+def test_a_local_view_is_taken_into_the_next():
+    """Three levels: S ⋈ T in the sink's cluster, then with U one level up, then with V at the top."""
+    names = ("a1", "a2", "b1", "b2", "c1", "c2")
+    spans = (1.0, 10.0, 1.0, 100.0, 1.0)
+    links = tuple(Link(names[i], names[i + 1], d) for i, d in enumerate(spans))
+    network = Network(tuple(NetworkNode(n) for n in names), links)
+    places = (("S", "a1"), ("T", "a2"), ("U", "b1"), ("V", "c1"))
+    edges = tuple(Selectivity(f"{x}.k", f"{y}.k", 0.001) for x, y in ("ST", "TU", "UV", "SU", "SV", "TV"))
+    world = World(network, Catalog(tuple(BaseStream(n, at, 10.0) for n, at in places), edges))
+    low = tuple(Cluster(names[i], names[i : i + 2]) for i in (0, 2, 4))
+    levels = (low, (Cluster("a1", ("a1", "b1")), Cluster("c1", ("c1",))), (Cluster("a1", ("a1", "c1")),))
+    query = plain_query("Q", "a1", "STUV", [("S.k", "T.k"), ("T.k", "U.k"), ("U.k", "V.k")])
+    plan = bottom_up(world, query, Hierarchy(2, levels))
+    assert [sorted(j.view.names) for j in iterate_joins(plan.tree)] == [
+        ["S", "T"],
+        ["S", "T", "U"],
+        ["S", "T", "U", "V"],
+    ]
+    assert [str(leaf.view) for leaf in iterate_leaves(plan.tree)].count("S") == 1
+    assert world.cost(deploy_plan(EMPTY, plan)) == pytest.approx(plan.cost)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.errors import NetworkError
+from headrace.network.filter_text import parse_duration, parse_filter
 from headrace.network.join_view import combine_views, restrict_view
+from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics
 from headrace.network.stream_filters import Atom, Condition, StreamFilter, conjoin_conditions
 
 from .worlds import random_query, random_world
@@ -103,3 +107,34 @@ def test_combine_serves_all_and_is_associative():
             == combine_views(views)
         )
         assert combine_views((combine_views(views), a)) == combine_views(views)
+
+
+def test_durations_in_seconds():
+    """A number is seconds; units are words or letters, whole or not."""
+    texts = {
+        90: 90,
+        "90": 90,
+        "5 minutes": 300,
+        "1.5 h": 5400,
+        "2 days": 172800,
+        "250 ms": 0.25,
+        "1 second": 1,
+    }
+    assert {t: parse_duration(t) for t in texts} == pytest.approx(texts)
+    for wrong in ("5 fortnights", "minutes", "0", "-5", "", True, "1.2.3"):
+        with pytest.raises(NetworkError, match="expected a duration"):
+            parse_duration(wrong)
+
+
+def test_what_a_comparison_keeps():
+    """By declaration, else by the column's range, else guessed; bounds open or closed as written."""
+    column = ColumnStatistics("d", 4, None, 20.0, 120.0)
+    free = ColumnStatistics("e", 4)
+    catalog = Catalog((BaseStream("S", "a", 1.0, 8, (column, free)),), (), (("S", "e < 7", 0.9),))
+    shares = {"d < 45": 0.25, "d >= 45": 0.75, "d > 200": 0.0, "d < 200": 1.0, "e < 7": 0.9, "e < 8": 1 / 3}
+    for text, share in shares.items():
+        assert parse_filter(catalog, "S", text).selectivity == pytest.approx(share), text
+    (below,) = parse_filter(catalog, "S", "d < 45").atoms
+    assert (below.low, below.high, below.low_open, below.high_open) == (float("-inf"), 45.0, False, True)
+    (above,) = parse_filter(catalog, "S", "d >= 45").atoms
+    assert (above.low, above.high, above.low_open, above.high_open) == (45.0, float("inf"), False, False)
