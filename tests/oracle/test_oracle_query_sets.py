@@ -11,7 +11,9 @@ from oracle_cases import CASES
 from oracle_check import FLUSH, Action, Case, Push, Shape, check, cut, shrink_limits, stream
 
 
-def actions_of(rng: random.Random, case: Case, batches: int, rows: int = 60) -> list[Action]:
+def actions_of(
+    rng: random.Random, case: Case, batches: int, rows: int = 60, restarts: float = 0.3
+) -> list[Action]:
     """Batches with restarts, lost attempts and changes of slots in between, and flushes."""
     given = {
         s: stream(
@@ -24,9 +26,9 @@ def actions_of(rng: random.Random, case: Case, batches: int, rows: int = 60) -> 
         out.append(
             Push(
                 push.rows,
-                dies=rng.random() < 0.15,
-                slots=rng.randint(1, 5) if rng.random() < 0.3 else None,
-                restart=rng.random() < 0.3,
+                dies=rng.random() < restarts / 2,
+                slots=rng.randint(1, 5) if rng.random() < restarts else None,
+                restart=rng.random() < restarts,
                 moves=rng.randrange(1000) if rng.random() < 0.4 else None,
             )
         )

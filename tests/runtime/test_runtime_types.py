@@ -29,3 +29,18 @@ def test_windows_over_times_without_a_zone(spark: Any, tmp_path: Path) -> None:
         assert rows == [(0.0, 2, start), (2.0, 1, start)]
         assert math.copysign(1, rows[0][0]) == 1
         assert run.results("q").spark().schema["window_end"].dataType.simpleString() == "timestamp_ntz"
+
+
+def test_a_limit_on_the_memory_of_slots(spark: Any, tmp_path: Path) -> None:
+    """A session's setting reaches the orders of every batch; without one, slots share what the machine has."""
+    write(tmp_path / "s", [{"t": datetime(2024, 5, 1, 12), "x": 1.0}], schema=NTZ)
+    script = stream_sql("s", tmp_path / "s", columns="t TIMESTAMP_NTZ, x DOUBLE", on="t")
+    script += "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 1 MINUTE];"
+    small = spark.newSession()
+    small.conf.set("spark.headrace.slot.memory", "64m")
+    run = drained(small, tmp_path / "small", script, flush=True)
+    assert run.driver.make_orders().memory == 64 << 20
+    assert run.results("q").arrow().num_rows == 1
+    usual = drained(spark, tmp_path / "usual", script).driver.make_orders().memory
+    assert usual is not None
+    assert usual >= 128 << 20

@@ -103,7 +103,7 @@ class Slot:
         self.space = Workspace(con, program.levels[level].stored)
         self.results = ResultWriter(orders.store, orders.version, program.schemas)
         self.pids = pids_of(orders.route, slot)
-        self._load = self._close = self._keep = 0.0
+        self._load = self._close = 0.0
         self._started = time.perf_counter()
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
         self._result_pids: dict[str, np.ndarray] = {}

@@ -18,6 +18,7 @@ from headrace.errors import PlanError, SqlError
 from headrace.logical.graph import Aggregate, Derive, Graph, Merge, Rows
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys, result_type
+from headrace.physical.scratch_database import open_scratch
 
 
 class DuckTyper:
@@ -25,7 +26,7 @@ class DuckTyper:
 
     def __init__(self, graph: Graph, user: dict[str, UserAggregate]) -> None:
         self.graph, self.user = graph, {name.lower(): a for name, a in user.items()}
-        self.con = duckdb.connect()
+        self.con = open_scratch()
         self._columns: dict[str, dict[str, str]] = {}
 
     def column_types(self, relation: str) -> dict[str, str]:

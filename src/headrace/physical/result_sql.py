@@ -12,6 +12,7 @@ from headrace.dialect.duck_cast import cast, duck_type
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Derive
 from headrace.optimizer.plan import Plan
+from headrace.physical.scratch_database import open_scratch
 
 
 class ResultSql:
@@ -19,7 +20,7 @@ class ResultSql:
 
     def __init__(self, plan: Plan) -> None:
         self.types = plan.types
-        self.con = duckdb.connect()
+        self.con = open_scratch()
 
     def select(
         self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str]

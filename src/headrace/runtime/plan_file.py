@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -21,6 +22,7 @@ from headrace.errors import CheckpointError
 from headrace.logical.graph import Graph
 from headrace.optimizer import Plan
 from headrace.optimizer.explain_plan import draw_plan
+from headrace.physical.scratch_database import open_scratch
 from headrace.program.program import Node, PaneNode, Program
 from headrace.state import FORMAT, Manifest, Store, check_format
 
@@ -168,13 +170,11 @@ def _can_begin(store: Store, node: Node, born: int | None) -> None:
             )
 
 
+@cache
 def hash_probe() -> str:
     """DuckDB's hash of fixed values: mini-partitions depend on it, so it must not change under a checkpoint."""
-    rows = (
-        duckdb.connect()
-        .sql("SELECT hash(1::INT), hash('a'), hash(1::BIGINT, 'b'), hash(NULL::DATE)")
-        .fetchall()
-    )
+    sql = "SELECT hash(1::INT), hash('a'), hash(1::BIGINT, 'b'), hash(NULL::DATE)"
+    rows = open_scratch().sql(sql).fetchall()
     return "-".join(str(v) for v in rows[0])
 
 
