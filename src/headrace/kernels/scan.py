@@ -280,5 +280,5 @@ def _explain_unreadable(path: str, error: Exception) -> SourceError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return SourceError(
         f"a source cannot be read: {path}: {reason}\nNothing of this batch was committed. Mend or remove the file and "
-        "start again, or let Spark skip such files (stream OPTIONS (ignoreCorruptFiles true))"
+        "start again"
     )

@@ -24,7 +24,9 @@ Unit = Literal["us", "int"]
 
 @dataclass(frozen=True, slots=True)
 class StreamReport:
-    """One stream in one batch. `rejected` counts null or implausible progressing values, in no window."""
+    """One stream in one batch. `rejected` counts rows in no window: progressing values that are null or implausible, lines
+    that do not parse.
+    """
 
     rows: int
     max_value: int | None = None

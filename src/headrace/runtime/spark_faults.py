@@ -26,6 +26,19 @@ _SOURCE = (
     "UNABLE_TO_INFER_SCHEMA",
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
 )
+_HEADER = re.compile(
+    r"CSV header (?:does not conform to the schema|is not equal to number of fields in the schema)[.:]\s*"
+    r"(?:Header: (?P<header>[^\n]*)\n\s*Schema: (?P<schema>[^\n]*)\n.*?|"
+    r"Header length: (?P<length>\d+), schema size: (?P<count>\d+)\s*)"
+    r"CSV file: (?P<file>\S+)",
+    re.DOTALL,
+)
+_TIME_MISMATCH = re.compile(r"Expected Spark type timestamp(?:_ntz)?, actual Parquet type INT64")
+_NANOSECONDS = (
+    "Spark's reader does not read times in nanoseconds, as pandas writes them. Write the file with microseconds "
+    "(pandas: to_parquet(…, coerce_timestamps='us', allow_truncated_timestamps=True)), or keep to expressions that are "
+    "read in the tasks, which do read them (headrace explain says which are), and start again"
+)
 _quieting = threading.Lock()
 _quiet = 0  # how many threads are inside
 
@@ -63,10 +76,17 @@ def explain_error(error: BaseException, batch: int | None, outside: bool = False
         return errors.SqlError(
             f"{where}{found[1].strip()}\nNothing of this batch was committed; mend it and start again"
         )
-    if any(mark in text for mark in _SOURCE):
+    if found := _HEADER.search(text):
         return SourceError(
-            f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. Mend or remove the "
-            "file and start again, or let Spark skip such files (stream OPTIONS (ignoreCorruptFiles true))"
+            f"{where}a source cannot be read: {found['file']}: its header does not fit: expected the columns "
+            f"{found['schema'] or found['count'] + ' in number'}, found {found['header'] or found['length']}\nNothing of this "
+            "batch was committed. All CSV files of a stream have the same columns in the same order: mend or remove the "
+            "file, and start again"
+        )
+    if any(mark in text for mark in _SOURCE):
+        advice = _NANOSECONDS if _TIME_MISMATCH.search(text) else "Mend or remove the file and start again"
+        return SourceError(
+            f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. {advice}"
         )
     if "No space left on device" in text:
         return errors.CheckpointError(

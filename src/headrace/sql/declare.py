@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from headrace.errors import HeadraceError, SqlError
-from headrace.logical.graph import WINDOW_COLUMNS, Stream
+from headrace.logical.graph import MALFORMED, WINDOW_COLUMNS, Stream
 from headrace.progress import Ordered, Slack
 from headrace.sql.error_places import suggest
 from headrace.windows import ticks
 
-INTERNAL = {"_ws", "_we", "_row", "_reason"}  # names of columns that only the program has
+INTERNAL = {"_ws", "_we", "_row", "_reason", MALFORMED}  # names of columns that only the program has
 _INTEGERS = {"tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long"}
 _TIMES = {"timestamp", "timestamp_ltz", "timestamp_ntz", "date"}
 
