@@ -38,7 +38,7 @@ class Results:
     def spark(self) -> DataFrame:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        from headrace.runtime.spark import literal
+        from headrace.runtime.source_path import literal
 
         assert self.session is not None
         spark = self.session()

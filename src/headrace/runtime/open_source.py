@@ -1,6 +1,7 @@
 """The streaming DataFrame a CREATE STREAM describes.
 
-Columns are matched by name. Spark matches the columns of a CSV file by place even if it has a header, so for files with
+Files are given the declared schema; other sources have their own, and what is declared is picked from it by name.
+Spark matches the columns of a CSV file by place even if it has a header, so for files with
 one the schema Spark is given follows the header of a file that is there, with the columns nobody declared as texts;
 Spark then compares the header of every file with it (`enforceSchema false`) and refuses a file that differs. Lines
 that do not parse are asked for with their text.
@@ -8,20 +9,20 @@ that do not parse are asked for with their text.
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import SourceError
 from headrace.logical.graph import MALFORMED, Stream
-from headrace.runtime.spark import literal, unliteral
+from headrace.logical.source_formats import FILE_FORMATS, known_columns
+from headrace.progress import Ordered
+from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.spark_faults import explain_error, quiet
 from headrace.sql.error_places import suggest
 
 _FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
-_NEED_PATH = {"parquet", "csv", "json", "orc", "text", "avro", "delta", "binaryfile", "xml"}
 
 
 def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: bool = False) -> DataFrame:
@@ -32,7 +33,9 @@ def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: b
         with quiet():
             if files:
                 return spark.readStream.format("binaryFile").schema(_FILES).options(**options).load()
-            columns = [(c, t) for c, t in stream.columns]
+            if stream.format.lower() not in FILE_FORMATS:
+                return _open_own_schema(spark, stream, options)
+            columns = list(stream.columns)
             if stream.format.lower() == "csv" and (stream.option("header") or "").lower() == "true":
                 columns = _follow_header(spark, stream, options)
                 options = {k: v for k, v in options.items() if k.lower() != "enforceschema"}
@@ -40,13 +43,63 @@ def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: b
             if stream.keeps_malformed:
                 columns.append((MALFORMED, "STRING"))
                 options["columnNameOfCorruptRecord"] = MALFORMED
-            schema = ", ".join(f"{_quote(c)} {t}" for c, t in columns)
-            return spark.readStream.format(stream.format).schema(schema).options(**options).load()
+            reader = spark.readStream.format(stream.format).options(**options)
+            return reader.schema(_spell_schema(columns)).load()
     except SourceError:
         raise
     except Exception as e:
-        error = explain_error(e, None)
-        raise SourceError(f"stream {stream.name}: {error}") from e
+        raise _explain(stream.name, stream.format, e) from e
+
+
+def ask_columns(
+    spark: SparkSession, name: str, format_: str, options: Mapping[str, str], base: Path | None
+) -> tuple[tuple[str, str], ...]:
+    """The columns of a source that has a schema of its own, as Spark knows them."""
+    unknown = Stream(name, (), "", "", Ordered(), format=format_, options=tuple(options.items()))
+    try:
+        with quiet():
+            reader = spark.readStream.format(format_).options(**resolve_options(unknown, base))
+            return tuple((f.name, f.dataType.simpleString()) for f in reader.load().schema)
+    except SourceError:
+        raise
+    except Exception as e:
+        raise _explain(name, format_, e) from e
+
+
+def _open_own_schema(spark: SparkSession, stream: Stream, options: dict[str, str]) -> DataFrame:
+    """A source that has a schema of its own, or takes the one that is declared if it has none."""
+    assert stream.format is not None
+    reader = spark.readStream.format(stream.format).options(**options)
+    try:
+        frame = reader.load()
+    except Exception as e:
+        if known_columns(stream.format, options) or "DATA_SOURCE_NOT_FOUND" in str(e):
+            raise
+        try:
+            return reader.schema(_spell_schema(stream.columns)).load()
+        except Exception:
+            raise e from None
+    there = [c.lower() for c in frame.columns]
+    if missing := [c for c, _ in stream.columns if c.lower() not in there]:
+        raise SourceError(
+            f"stream {stream.name}: the {stream.format} source has no column {', '.join(missing)}; it has "
+            f"{', '.join(frame.columns)}. Declare columns by the names they have there, or leave the list out"
+        )
+    return frame
+
+
+def _explain(name: str, format_: str, error: Exception) -> SourceError:
+    if "DATA_SOURCE_NOT_FOUND" in str(error):
+        return SourceError(
+            f"stream {name}: Spark has no source {format_!r}. One that is a package comes with headrace run --packages "
+            "GROUP:ARTIFACT:VERSION or --jars FILE; one written in Python is registered first (spark.dataSource.register)"
+        )
+    said = explain_error(error, None, outside=True)
+    return SourceError(f"stream {name}: {said}")
+
+
+def _spell_schema(columns: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{_quote(c)} {t}" for c, t in columns)
 
 
 def _follow_header(spark: SparkSession, stream: Stream, options: dict[str, str]) -> list[tuple[str, str]]:
@@ -70,24 +123,3 @@ def _follow_header(spark: SparkSession, stream: Stream, options: dict[str, str])
 
 def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def resolve_options(stream: Stream, base: Path | None) -> dict[str, Any]:
-    """The source's options, with a path that does not depend on where we are."""
-    options = dict(stream.options)
-    path = stream.option("path")
-    if (stream.format or "").lower() not in _NEED_PATH:
-        return options
-    if path is None:
-        raise SourceError(f"stream {stream.name}: a {stream.format} source needs OPTIONS (path '…')")
-    options = {k: v for k, v in options.items() if k.lower() != "path"} | {"path": path}
-    if "://" not in path and not path.startswith("file:"):
-        folder = os.path.abspath(base or Path.cwd())
-        resolved = os.path.normpath(os.path.join(folder, path))
-        if os.path.exists(resolved):
-            options["path"] = literal(resolved)
-        elif any(c in path for c in "*?[{"):
-            options["path"] = os.path.join(literal(folder), path)
-        else:
-            raise SourceError(f"stream {stream.name}: there is nothing at {resolved}")
-    return options

@@ -19,11 +19,11 @@ from headrace.report.model import BatchReport
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.driver import open_driver
 from headrace.runtime.loop import Run
-from headrace.runtime.open_source import open_source, resolve_options
+from headrace.runtime.open_source import open_source
 from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_memory import find_slot_memory
 from headrace.runtime.source_frame import local_path
-from headrace.runtime.spark import unliteral
+from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
 from headrace.state import Manifest, Store
