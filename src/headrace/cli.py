@@ -257,7 +257,9 @@ def run(
 def _start_spark(session: Any, log: Path) -> None:
     """Start Spark, whose chatter goes to `log`; when it does not start, the end of `log` is the message."""
     from headrace.report.watch import kept_quiet
+    from headrace.runtime.spark_faults import log_threads
 
+    log_threads(log)
     try:
         with kept_quiet(log):
             _ = session.spark

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.logger import PySparkLogger
 
 from headrace import errors
@@ -61,6 +64,19 @@ def quiet() -> Iterator[None]:
             _quiet -= 1
             for logger in loggers:
                 logger.disabled = _quiet > 0
+
+
+def log_threads(path: Path) -> None:
+    """From here on, what py4j and PySpark's threads write to standard error when Java is gone goes to a file: the run
+    itself ends with a message that says so in a sentence.
+    """
+    logging.basicConfig(filename=path, level=logging.ERROR)  # py4j writes to the root logger, too
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = _log_request  # type: ignore[method-assign, assignment]
+
+
+def _log_request(server: object, request: object, address: object) -> None:
+    logging.getLogger(__name__).exception("a request of Java's failed")
 
 
 def explain_error(error: BaseException, batch: int | None, outside: bool = False) -> HeadraceError:
