@@ -50,3 +50,33 @@ def test_types_that_cannot_be_read(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"a\.parquet: column \[k\] is duration\[ns\], but declared as string") as error:
         run.wait()
     assert "ignore" not in str(error.value) and "skip" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, r"(?s)Expected Spark type timestamp, actual Parquet type INT64.*does not read times in nanoseconds.*coerce_timestamps='us'"),
+        ({"ts": FRAME["ts"].astype("datetime64[us]")}, r"(?s)those of 64 bits as DECIMAL\(20,0\).*Declare the stream as its files are"),
+    ],
+)  # fmt: skip
+def test_what_sparks_reader_cannot_read(spark: Any, tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+    """Where Spark must compute, it reads too, and does not read all that pandas writes: the message says what to do."""
+    write_frame(tmp_path / "s", FRAME.assign(**changed))
+    query = "CREATE QUERY q AS SELECT upper(k) AS k, sum(big) AS n FROM s [RANGE 1 MINUTE] GROUP BY upper(k);"
+    run = session(spark, tmp_path / "ck", stream_sql("s", tmp_path / "s", columns=COLUMNS) + query).start(available_now=True)
+    with pytest.raises(SourceError, match=said) as error:
+        run.wait()
+    assert "ignore" not in str(error.value) and "skip" not in str(error.value)
+
+
+def test_unsigned_integers_through_spark(spark: Any, tmp_path: Path) -> None:
+    """Declared as Spark reads them, and with times in microseconds, both ways give the same."""
+    write_frame(tmp_path / "s", FRAME.assign(ts=FRAME["ts"].astype("datetime64[us]")))
+    columns = COLUMNS.replace("big BIGINT", "big DECIMAL(20,0)")
+    queries = "CREATE QUERY q AS SELECT {k} AS k, sum(wide) AS b, sum(big) AS c FROM s [RANGE 1 MINUTE] GROUP BY {k};"
+    runs = [
+        drained(spark, tmp_path / f"ck{i}", stream_sql("s", tmp_path / "s", columns=columns) + queries.format(k=k), flush=True)
+        for i, k in enumerate(("k", "lower(k)"))
+    ]
+    assert [run.scans is None for run in runs] == [False, True]
+    assert multiset(runs[0].results("q").arrow()) == multiset(runs[1].results("q").arrow())

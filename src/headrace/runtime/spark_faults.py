@@ -36,6 +36,7 @@ _HEADER = re.compile(
     r"CSV file: (?P<file>\S+)",
     re.DOTALL,
 )
+_PARQUET_DICTIONARY = "UnsupportedOperationException: org.apache.parquet.column.values.dictionary"
 _TIME_MISMATCH = re.compile(r"Expected Spark type timestamp(?:_ntz)?, actual Parquet type INT64")
 _NANOSECONDS = (
     "Spark's reader does not read times in nanoseconds, as pandas writes them. Write the file with microseconds "
@@ -98,6 +99,12 @@ def explain_error(error: BaseException, batch: int | None, outside: bool = False
             f"{found['schema'] or found['count'] + ' in number'}, found {found['header'] or found['length']}\nNothing of this "
             "batch was committed. All CSV files of a stream have the same columns in the same order: mend or remove the "
             "file, and start again"
+        )
+    if _PARQUET_DICTIONARY in text:
+        return SourceError(
+            f"{where}a source cannot be read: a column of a Parquet file is not of the type that is declared. Unsigned integers "
+            "of 32 bits are read as BIGINT and those of 64 bits as DECIMAL(20,0)\nNothing of this batch was committed. Declare "
+            "the stream as its files are, or mend them, and start again"
         )
     if any(mark in text for mark in _SOURCE):
         advice = _NANOSECONDS if _TIME_MISMATCH.search(text) else "Mend or remove the file and start again"
