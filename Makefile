@@ -11,7 +11,7 @@ export JAVA_HOME
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-all lint types check bench clean
+.PHONY: help setup java demo test test-all lint types wheel check bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -41,7 +41,10 @@ lint: setup  ## ruff
 types: setup  ## mypy, strict where there is no engine
 	$(PY) -m mypy
 
-check:  ## What CI runs: test, lint, types
+wheel: setup  ## Build the wheel, install it alone outside the clone and run a query with it
+	@scripts/try-wheel
+
+check:  ## What CI runs: test, lint, types, wheel
 	@.ci/run
 
 bench: setup  ## Measure against Spark and Flink (ARGS='...' are passed on)

@@ -84,6 +84,9 @@ class FakeSession:
     def sql(self, text: str, **options: Any) -> None:
         self.calls.append(("sql", {"text": text, **options}))
 
+    def check(self) -> None:
+        pass
+
     def explain(self, format: str = "text", verbose: bool = False) -> str:
         nodes = [{"id": "tcp", "label": "tcp", "kind": "stream", "detail": ""}]
         return (
@@ -202,7 +205,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
     )
     assert result.exit_code == 0, result.output
     (_, init), (_, sql), (_, start) = session.calls
-    assert init == {"checkpoint": "ck", "slots": 3, "master": "local[2]"}
+    assert init == {"checkpoint": "ck", "slots": 3, "master": "local[2]", "conf": {}}
     assert sql == {"text": SCRIPT, "base": tmp_path}
     del start["on_batch"]
     assert start == {
@@ -430,7 +433,7 @@ def test_follow_sees_new_batches(checkpoint: str) -> None:
 def test_state_as_json(checkpoint: str) -> None:
     """Progress, outputs, and state by node, slot and mini-partition are there as data."""
     found = json.loads(call("state", checkpoint, "--format", "json").stdout)
-    assert found["version"] == 2
+    assert found["batch"] == 2
     assert found["streams"][0]["lag"] == 5_000_000
     assert found["queries"] == [
         {"query": "flows", "rows": 4, "files": 2, "bytes": found["queries"][0]["bytes"]}
@@ -480,3 +483,74 @@ def test_a_real_run(tmp_path: Path) -> None:
     second = subprocess.run(command, capture_output=True, text=True, check=False)
     assert second.returncode == 0, second.stderr
     assert call("results", checkpoint, "totals", "--format", "json").stdout.splitlines() == lines
+
+
+# -- refused before anything starts --------------------------------------------------------------------------------
+def write_script(tmp_path: Path, source: str, columns: str = "(ts TIMESTAMP, k INT)", on: str = "ts") -> str:
+    path = tmp_path / "refused.sql"
+    path.write_text(
+        f"CREATE STREAM s {columns} PROGRESSING ON {on} ORDERED FROM {source};"
+        "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 1 MINUTE];"
+    )
+    return str(path)
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("'parquet' OPTIONS (path 'nowhere')", "there is nothing at"),
+        ("'parket' OPTIONS (path '.')", "there is no source 'parket'. Did you mean 'parquet'?"),
+        ("'csv'", "a csv source needs OPTIONS (path '…')"),
+    ],
+)
+def test_sources_that_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, source: str, said: str
+) -> None:
+    """A missing path and a misspelt format are refused before Spark starts, by explain too."""
+    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
+    monkeypatch.setattr("headrace.cli._start_spark", lambda *_: pytest.fail("Spark was started"))
+    result = call(command, write_script(tmp_path, source), *(["--checkpoint", str(tmp_path / "ck")] if command == "run" else []))
+    assert result.exit_code == 2
+    assert said in result.output
+    assert not (tmp_path / "ck").exists()
+
+
+def test_columns_only_spark_knows(tmp_path: Path) -> None:
+    """Without Spark, explain says what it cannot know."""
+    result = call("explain", write_script(tmp_path, "'beats'", ""))
+    assert result.exit_code == 2
+    assert "stream s: only Spark knows beforehand which columns a 'beats' source has; list those that are read" in result.output
+    known = call("explain", write_script(tmp_path, "'rate'", "", on="timestamp"))
+    assert known.exit_code == 0, known.output
+
+
+def test_a_trigger_before_now(tmp_path: Path, script: str) -> None:
+    """A negative trigger is refused with the option's name."""
+    result = call("run", script, "--checkpoint", str(tmp_path / "ck"), "--trigger=-5 seconds")
+    assert result.exit_code == 2
+    assert "--trigger" in result.output and "'-5 seconds' is before now" in result.output
+
+
+def test_a_checkpoint_that_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused before Spark starts."""
+    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
+    monkeypatch.setattr("headrace.cli._start_spark", lambda *_: pytest.fail("Spark was started"))
+    (tmp_path / "file").write_text("")
+    result = call("run", write_script(tmp_path, "'rate'", "", on="timestamp"), "--checkpoint", str(tmp_path / "file"))
+    assert result.exit_code == 2
+    assert f"checkpoint {tmp_path}/file is a file; expected a directory" in result.output
+
+
+def test_settings_of_spark(session: type[FakeSession], script: str) -> None:
+    """--packages, --jars and --conf are settings of the Spark that is started."""
+    result = call(
+        "run", script, "--checkpoint", "ck", "--available-now", "--packages", "g:a:1", "--jars", "a.jar,b.jar",
+        "--conf", "spark.a=b=c", "--conf", "spark.d=",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    conf = {"spark.a": "b=c", "spark.d": "", "spark.jars.packages": "g:a:1", "spark.jars": "a.jar,b.jar"}
+    assert dict(session.calls)["init"]["conf"] == conf
+    refused = call("run", script, "--checkpoint", "ck", "--conf", "executor.memory=4g")
+    assert refused.exit_code == 2
+    assert "expected KEY=VALUE, like spark.executor.memory=4g" in refused.output

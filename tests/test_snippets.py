@@ -42,9 +42,12 @@ def pages_with(*languages: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with a few packets, and the examples."""
+    """A directory with a few packets, lines of text, and the examples."""
     place = tmp_path_factory.mktemp("snippets")
     generate_packets(place / "data" / "packets", rows=20_000, groups=200, files=4, disorder="band")
+    (place / "data" / "text").mkdir()
+    lines = ["2024-03-09T22:00:01Z Bern", "2024-03-09T22:10:00Z Kyiv", "2024-03-09T22:20:00Z Bern"]
+    (place / "data" / "text" / "trips.txt").write_text("\n".join(lines))
     (place / "examples").symlink_to(ROOT / "examples")
     return place
 

@@ -135,6 +135,25 @@ def _sink(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tup
     return values
 
 
+def _setting(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    for value in values:
+        key, equals, _rest = value.partition("=")
+        if not (key.startswith("spark.") and equals):
+            raise click.BadParameter(f"{value!r}; expected KEY=VALUE, like spark.executor.memory=4g")
+    return dict(value.split("=", 1) for value in values)
+
+
+def _trigger(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_trigger
+
+    try:
+        if value is not None:
+            parse_trigger(value)
+    except OptionError as e:
+        raise click.BadParameter(str(e)) from e
+    return value
+
+
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
@@ -142,8 +161,12 @@ def _sink(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tup
 )
 @click.option("--available-now", is_flag=True, help="Read what the sources have now, then end.")
 @click.option("--flush", is_flag=True, help="At the end, close all open windows, complete or not.")
-@click.option("--trigger", metavar="INTERVAL", help="Start a batch every so often, e.g. '5 seconds'.")
+@click.option("--trigger", metavar="INTERVAL", callback=_trigger, help="Start a batch every so often, e.g. '5 seconds'.")
 @click.option("--master", metavar="M", help="Spark master.  [default: local[*], or what spark-submit gives]")
+@click.option("--packages", metavar="MAVEN", help="Packages of sources, GROUP:ARTIFACT:VERSION, separated by commas.")
+@click.option("--jars", metavar="FILES", help="Jars of sources, separated by commas.")
+@click.option("--conf", "settings", multiple=True, callback=_setting, metavar="KEY=VALUE",
+              help="A setting of Spark. May be repeated.")  # fmt: skip
 @click.option(
     "--slots", type=click.IntRange(1), help="Parallel parts of the state; may change at any restart."
 )
@@ -162,6 +185,9 @@ def run(
     flush: bool,
     trigger: str | None,
     master: str | None,
+    packages: str | None,
+    jars: str | None,
+    settings: dict[str, str],
     slots: int | None,
     sinks: tuple[str, ...],
     page: Path | None,
@@ -183,6 +209,7 @@ def run(
       headrace run queries.sql --checkpoint out/netmon --available-now --flush --report netmon.html
       headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --sink csv:out/csv
       headrace run queries.sql --checkpoint out/netmon --master spark://host:7077 --slots 16
+      headrace run queries.sql --checkpoint out/orders --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0
     """
     if available_now and trigger:
         raise click.UsageError(
@@ -191,10 +218,12 @@ def run(
     _need_java()
     from headrace.report import watch
     from headrace.session import Session
-    from headrace.sql import CreateQuery, parse_script
+    from headrace.sql import CreateQuery, CreateStream, parse_script
+    from headrace.sql.declare import asks_spark
 
     text = file.read_text(encoding="utf-8")
-    queries = {one.name: one.text for one in parse_script(text) if isinstance(one, CreateQuery)}
+    statements = parse_script(text)
+    queries = {one.name: one.text for one in statements if isinstance(one, CreateQuery)}
     reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
     view, show, say = watch.view(f"{file} → {checkpoint}")
 
@@ -202,10 +231,16 @@ def run(
         reports.append(report)
         show(report)
 
-    session = Session(checkpoint=checkpoint, slots=slots, master=master)
-    session.sql(text, base=file.parent)
+    asked = {"spark.jars.packages": packages, "spark.jars": jars}
+    session = Session(
+        checkpoint=checkpoint, slots=slots, master=master, conf=settings | {k: v for k, v in asked.items() if v}
+    )
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)
+    if any(isinstance(one, CreateStream) and asks_spark(one) for one in statements):
+        _start_spark(session, ctx.meta["spark_log"])
+    session.sql(text, base=file.parent)
+    session.check()
     options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush}
     with view, watch.Stops() as stops:
         watch.see_through(
@@ -225,7 +260,9 @@ def run(
 def _start_spark(session: Any, log: Path) -> None:
     """Start Spark, whose chatter goes to `log`; when it does not start, the end of `log` is the message."""
     from headrace.report.watch import kept_quiet
+    from headrace.runtime.spark_faults import log_threads
 
+    log_threads(log)
     try:
         with kept_quiet(log):
             _ = session.spark
@@ -265,9 +302,16 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
       headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
     """
     from headrace.session import Session
+    from headrace.sql import CreateStream, parse_script
+    from headrace.sql.declare import columns_of
 
+    text = file.read_text(encoding="utf-8")
+    for one in parse_script(text):
+        if isinstance(one, CreateStream):
+            columns_of(one)  # without Spark, or not at all
     session = Session()
-    session.sql(file.read_text(encoding="utf-8"), base=file.parent)
+    session.sql(text, base=file.parent)
+    session.check()
     click.echo(session.explain(format=format_, verbose=verbose))
 
 

@@ -13,9 +13,11 @@ Registering binds and checks; nothing runs, and Spark is not started, before it 
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +38,10 @@ from headrace.physical.lower import lower
 from headrace.report.model import BatchReport
 from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
-from headrace.sql.declare import declared_stream
+from headrace.sql.declare import asks_spark, declared_stream
+from headrace.sql.statements import ColumnDef
 from headrace.state import ManifestLog, Store
-from headrace.windows import ticks
+from headrace.windows.duration import parse_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,10 +77,11 @@ class Session:
         checkpoint: str | Path | None = None,
         slots: int | None = None,
         master: str | None = None,
+        conf: Mapping[str, str] | None = None,
     ) -> None:
         if slots is not None and not 1 <= slots <= 1024:
             raise OptionError(f"slots: expected 1 to 1024, got {slots}")
-        self._spark, self._master = spark, master
+        self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._slots = slots
         self._user: dict[str, UserAggregate] = {}
@@ -93,7 +97,7 @@ class Session:
             from headrace.runtime.spark import make_session
             from headrace.runtime.warm import warm_up
 
-            self._spark = make_session(self._master, rows=not may_read_in_tasks(self.graph))
+            self._spark = make_session(self._master, rows=not may_read_in_tasks(self.graph), **self._conf)
             warm_up(self._spark)
         return self._spark
 
@@ -107,12 +111,31 @@ class Session:
         binder = _copy_binder(self._binder)
         bases = dict(self._bases)
         for statement in parse_script(text):
+            if isinstance(statement, CreateStream) and asks_spark(statement):
+                statement = self._ask_columns(statement, base)
             binder.create(statement)
             if isinstance(statement, CreateStream):
                 bases[statement.name] = Path(base) if base is not None else Path.cwd()
         check_graph(binder.graph())
         self._binder, self._bases = binder, bases  # all of a script, or nothing
         return self
+
+    def _ask_columns(self, statement: CreateStream, base: str | Path | None) -> CreateStream:
+        from headrace.runtime.open_source import ask_columns
+
+        folder = Path(base) if base is not None else None
+        found = ask_columns(self.spark, statement.name, statement.format, statement.options, folder)
+        return replace(statement, columns=tuple(ColumnDef(*c) for c in found))
+
+    def check(self) -> None:
+        """Refuse what can be refused before Spark starts: sources that are not there, a checkpoint that is a file."""
+        from headrace.runtime.source_path import check_sources
+
+        check_sources(self.graph, self._bases)
+        if self._checkpoint is not None:
+            store = Store.open(self._checkpoint)
+            if store.is_local and os.path.exists(store.uri) and not os.path.isdir(store.uri):
+                raise CheckpointError(f"checkpoint {store.uri} is a file; expected a directory, or a path where none is yet")
 
     def stream(self, name: str, frame: DataFrame, progress: slack) -> Session:
         """Register a Spark streaming DataFrame as a stream."""
@@ -186,11 +209,12 @@ class Session:
         """
         from headrace.runtime.start import start
 
+        self.check()
         timing: dict[str, Any] = {}
         if available_now:
             timing["availableNow"] = True
         elif trigger is not None:
-            timing["processingTime"] = f"{_milliseconds(trigger)} milliseconds"
+            timing["processingTime"] = f"{parse_trigger(trigger)} milliseconds"
         if not self._binder.queries:
             raise SqlError("there is no query to run: register one with CREATE QUERY or Session.query")
         if self._checkpoint is None:
@@ -233,13 +257,6 @@ def _copy_binder(binder: Binder) -> Binder:
         dict(binder.queries),
     )
     return fresh
-
-
-def _milliseconds(trigger: str) -> int:
-    try:
-        return ticks(trigger, "us") // 1000
-    except OptionError as e:
-        raise OptionError(f"trigger: {e}") from e
 
 
 def _itself(value: Any) -> Any:

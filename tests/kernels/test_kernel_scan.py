@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -94,7 +96,12 @@ def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
         (pa.uint32(), pa.int64(), True),
         (pa.uint16(), pa.int32(), True),
         (pa.uint32(), pa.int32(), False),
-        (pa.uint64(), pa.int64(), False),
+        (pa.uint64(), pa.int64(), True),
+        (pa.uint64(), pa.int32(), False),
+        (pa.uint64(), pa.decimal128(20, 0), True),
+        (pa.uint64(), pa.decimal128(20, 1), False),
+        (pa.uint16(), pa.int16(), False),
+        (pa.uint8(), pa.int8(), False),
         (pa.int32(), pa.int8(), True),
         (pa.string(), pa.int32(), False),
         (pa.large_string(), pa.string(), True),
@@ -103,7 +110,7 @@ def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
         (pa.null(), pa.int32(), True),
         (pa.timestamp("ms", "UTC"), UTC, True),
         (pa.timestamp("us"), UTC, True),
-        (pa.timestamp("ns", "UTC"), UTC, False),
+        (pa.timestamp("ns", "UTC"), UTC, True),
         (UTC, pa.timestamp("us"), True),
         (pa.binary(4), pa.binary(), True),
         (pa.decimal128(5, 2), pa.decimal128(8, 2), True),
@@ -115,6 +122,42 @@ def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
 def test_what_a_column_may_be_read_as(there: pa.DataType, declared: pa.DataType, works: bool) -> None:
     """A type is widened, never narrowed; what does not fit is named."""
     assert fits(there, declared) is works
+
+
+def test_columns_as_pandas_writes_them(tmp_path: Path) -> None:
+    """Nanoseconds become the microsecond they fall in, before 1970 too; categories are texts; unsigned integers stay."""
+    path = tmp_path / "a.parquet"
+    frame = pd.DataFrame(
+        {
+            "t": pd.to_datetime([-1, 1_700_000_000_000_000_999]),
+            "z": pd.to_datetime([1_999, None], utc=True).tz_convert("Europe/Berlin"),
+            "k": pd.Categorical(["a", None]),
+            "small": np.array([1, 255], "uint8"),
+            "big": np.array([1, 2**63 - 1], "uint64"),
+        },
+        index=[7, 8],
+    )
+    frame.to_parquet(path)
+    assert pq.read_schema(path).field("t").type == pa.timestamp("ns")
+    types = [pa.timestamp("us"), UTC, pa.string(), pa.int16(), pa.int64()]
+    names = ["t", "z", "k", "small", "big"]
+    schema = pa.schema(list(zip(names, types, strict=True)))
+    scan = Scan("s", "t AS _t", "t", tuple(names), schema.serialize().to_pybytes())
+    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)])
+    table = chunk._read(chunk.parts, names)
+    assert table.column("t").cast(pa.int64()).to_pylist() == [-1, 1_700_000_000_000_000]
+    assert table.column("z").cast(pa.int64()).to_pylist() == [1, None]
+    assert table.select(names[2:]).to_pydict() == {"k": ["a", None], "small": [1, 255], "big": [1, 2**63 - 1]}
+
+
+def test_an_unsigned_integer_that_is_too_large(tmp_path: Path) -> None:
+    """It is named, not wrapped around."""
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"t": np.array([1, 2**63], "uint64")}).to_parquet(path)
+    scan = Scan("s", "t AS _t", "t", ("t",), pa.schema([("t", pa.int64())]).serialize().to_pybytes())
+    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)])
+    with pytest.raises(SourceError, match=rf"{path}: column \[t\] is uint64 and has values too large for int64"):
+        chunk._read(chunk.parts, ["t"])
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:

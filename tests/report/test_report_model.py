@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -37,6 +38,18 @@ batch_reports = st.builds(
 def test_reports_go_through_json_without_loss(one: BatchReport) -> None:
     """Whatever a report holds, writing and reading it gives the same report."""
     assert BatchReport.from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+def test_a_report_shows_times() -> None:
+    """What `run.progress()` prints has times where ticks are times, and numbers where they are numbers."""
+    report = StreamReport(rows=3, max_value=1_710_021_600_000_000, low_watermark=1_710_021_595_500_000)
+    assert report.max_time == datetime(2024, 3, 9, 22, tzinfo=UTC)
+    assert report.low_watermark_time == datetime(2024, 3, 9, 21, 59, 55, 500_000, tzinfo=UTC)
+    said = "max=2024-03-09T22:00:00+00:00, low_watermark=2024-03-09T21:59:55.500000+00:00"
+    assert repr(report) == f"StreamReport(rows=3, {said}, late=0, rejected=0)"
+    assert "max=89, low_watermark=None" in repr(StreamReport(rows=1, max_value=89, unit="int"))
+    assert StreamReport(rows=1, max_value=89, unit="int").max_time is None
+    assert StreamReport(rows=1, max_value=1 << 62).max_time is None  # far beyond the year 9999
 
 
 def test_a_report_of_a_newer_version_is_still_read() -> None:

@@ -1,8 +1,8 @@
 """Which rows are part of a stream, and which are kept in its late table.
 
 A row whose progressing value is null or beyond the horizon is not part of the stream: it goes to the late
-table with the reason. A row behind the low-watermark counts in every window still open; if it has missed
-one, it is in the late table too.
+table with the reason, and so does a line that does not parse. A row behind the low-watermark counts in every
+window still open; if it has missed one, it is in the late table too.
 """
 
 from __future__ import annotations

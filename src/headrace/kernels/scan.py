@@ -5,7 +5,8 @@ Spark finds the files, remembers which were read and hands out the work; what it
 stage. So where the files are local Parquet and every scalar expression of the set is one that DuckDB computes
 as Spark does (`optimizer/choose_reader.py` decides), a task is given byte ranges of files instead of rows. Columns are
 matched as Spark matches them: by name whatever the case, absent ones are NULL, and a type is widened but
-never narrowed.
+never narrowed. Two types that pandas writes and Spark does not read are read too: times in nanoseconds, as the
+microsecond they fall in, and unsigned 64-bit integers whose values fit.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from headrace.program.messages import Split
 CHUNK_ROWS = 1_000_000
 _OPENING = 100_000  # what opening a file costs, in bytes read
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-_INTEGERS = {"int8": 8, "uint8": 16, "int16": 16, "uint16": 32, "int32": 32, "uint32": 64, "int64": 64}
+_INTEGERS = {"int8": 8, "uint8": 16, "int16": 16, "uint16": 32, "int32": 32, "uint32": 64, "int64": 64, "uint64": 128}
 
 
 @dataclass(frozen=True)
@@ -194,10 +195,24 @@ def _rows_of(part: _Part, wanted: pa.Schema, named: dict[str, str | None]) -> pa
                 columns.append(pa.repeat(value, part.rows))
             else:
                 column = table.column(there.names[at])
-                columns.append(column if column.type == field.type else column.cast(field.type, safe=False))
+                columns.append(column if column.type == field.type else _convert(part.path, column, field))
     except (pa.ArrowException, OSError) as e:
         raise _explain_unreadable(part.path, e) from e
     return pa.table(columns, schema=wanted)
+
+
+def _convert(path: str, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    """A column that `fits`, in the declared type."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":  # of 1969 too the microsecond it falls in
+        column = pc.floor_temporal(column.cast(pa.timestamp("ns")), unit="microsecond")
+    try:
+        return column.cast(field.type, safe=column.type == pa.uint64())
+    except pa.ArrowInvalid as e:
+        raise _refuse_file(
+            path, f"column [{field.name}] is {column.type} and has values too large for {field.type}: {e}"
+        ) from e
 
 
 def _is_rebased(notes: dict[bytes, bytes]) -> bool:
@@ -252,11 +267,14 @@ def fits(there: pa.DataType, declared: pa.DataType) -> bool:
         return fits(there.value_type, declared)
     small, wide = _INTEGERS.get(str(there)), _INTEGERS.get(str(declared))
     if small and wide:
-        return small <= wide or small == 32  # Parquet has no narrower integers than 32 bits
+        narrowed = str(there) == "int32"  # Parquet has no narrower integers than 32 bits
+        return small <= wide or narrowed or (there == pa.uint64() and wide == 64)  # if its values are small
+    if there == pa.uint64() and pa.types.is_decimal(declared):
+        return bool(declared.precision - declared.scale >= 20)
     if declared == pa.float64():
         return str(there) in ("int8", "int16", "int32", "uint8", "uint16", "float")
     if pa.types.is_timestamp(there) and pa.types.is_timestamp(declared):
-        return bool(there.unit != "ns")
+        return True
     if pa.types.is_decimal(there) and pa.types.is_decimal(declared):
         digits = declared.precision - declared.scale >= there.precision - there.scale
         return bool(digits and declared.scale >= there.scale)
@@ -280,5 +298,5 @@ def _explain_unreadable(path: str, error: Exception) -> SourceError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return SourceError(
         f"a source cannot be read: {path}: {reason}\nNothing of this batch was committed. Mend or remove the file and "
-        "start again, or let Spark skip such files (stream OPTIONS (ignoreCorruptFiles true))"
+        "start again"
     )

@@ -1,6 +1,7 @@
 """Source rows as Spark sends them: `_t`, the scalar expressions `c0…` that Spark has computed, and `_row`.
 
-`_row` is the whole row as JSON, there only for rows that may be late or unusable.
+`_row` is the whole row as JSON, there only for rows that may be late or unusable. A line that did not parse has its text
+in it, and no `_t`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from headrace.kernels.connection import fetch_arrow
 from headrace.kernels.judge import Judge, Screened
+from headrace.logical.graph import MALFORMED
 
 CHUNK_ROWS = 2_000_000
 
@@ -91,7 +93,10 @@ def _parse_rows(con: duckdb.DuckDBPyConnection, late: pa.Table, schema: pa.Schem
     shape = json.dumps({f.name: json_type(f.type) for f in schema if f.name != "_reason"}).replace("'", "''")
     columns = ", ".join(_late_column(f) for f in schema if f.name != "_reason")
     parsed = f"SELECT json_transform(_row, '{shape}') AS r, _reason FROM late_rows"
-    rows = fetch_arrow(con, f"SELECT {columns}, _reason FROM ({parsed})")
+    reason = "_reason"
+    if MALFORMED in schema.names:
+        reason = f"CASE WHEN r.{MALFORMED} IS NULL THEN _reason ELSE 'malformed' END AS _reason"
+    rows = fetch_arrow(con, f"SELECT {columns}, {reason} FROM ({parsed})")
     con.unregister("late_rows")
     return rows
 

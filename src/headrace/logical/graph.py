@@ -26,6 +26,8 @@ from headrace.progress import Policy
 from headrace.windows import WindowSpec
 
 WINDOW_COLUMNS = ("window_start", "window_end")
+LINE_FORMATS = ("csv", "json")
+MALFORMED = "_text"  # of a late table: the line that does not parse
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,17 @@ class Stream:
     horizon: int | None = None  # how far ahead of the clock a progressing value may be (ticks)
     format: str | None = None  # None: the DataFrame is given in Python
     options: tuple[tuple[str, str], ...] = ()
+
+    def option(self, name: str) -> str | None:
+        """An option of the source, whatever the case of its name."""
+        return next((value for key, value in self.options if key.lower() == name.lower()), None)
+
+    @property
+    def keeps_malformed(self) -> bool:
+        """Whether lines that do not parse are kept with their text: CSV and JSON, unless the options say otherwise."""
+        lines = (self.format or "").lower() in LINE_FORMATS
+        mode = (self.option("mode") or "permissive").lower()
+        return lines and mode == "permissive" and self.option("columnNameOfCorruptRecord") is None
 
 
 @dataclass(frozen=True)

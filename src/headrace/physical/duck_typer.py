@@ -15,7 +15,7 @@ from headrace.dialect.duck import quote_name, translate, use_query_words
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.spark_types import spell_type, wider
 from headrace.errors import PlanError, SqlError
-from headrace.logical.graph import Aggregate, Derive, Graph, Merge, Rows
+from headrace.logical.graph import MALFORMED, Aggregate, Derive, Graph, Merge, Rows
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys, result_type
 from headrace.physical.scratch_database import open_scratch
@@ -115,4 +115,6 @@ class DuckTyper:
 
     def late_schema(self, stream: str) -> bytes:
         schema = pa.ipc.read_schema(pa.py_buffer(self.result_schema(stream)))
-        return bytes(schema.append(pa.field("_reason", pa.string())).serialize().to_pybytes())
+        text = [MALFORMED] if self.graph.streams[stream].keeps_malformed else []
+        added = [pa.field(name, pa.string()) for name in (*text, "_reason")]
+        return bytes(pa.schema([*schema, *added]).serialize().to_pybytes())

@@ -41,8 +41,7 @@ def summarize(log: ManifestLog) -> dict[str, Any]:
             slots[pid["slot"]]["bytes"] += pid["bytes"]
     return {
         "checkpoint": log.store.uri,
-        "version": last.version,
-        "batch_id": last.batch_id,
+        "batch": last.version,  # as `run` counts them
         "committed_at": datetime.fromtimestamp(last.created_at, UTC)
         .isoformat(timespec="seconds")
         .replace("+00:00", "Z"),
@@ -153,8 +152,7 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
     """The summary for a terminal."""
     head = Text.assemble(
         ("checkpoint ", "dim"), summary["checkpoint"], "\n",
-        ("version ", "dim"), f"{summary['version']}", ("  batch ", "dim"), f"{summary['batch_id']}",
-        ("  committed ", "dim"), summary["committed_at"],
+        ("batch ", "dim"), f"{summary['batch']}", ("  committed ", "dim"), summary["committed_at"],
     )  # fmt: skip
     streams = (
         (one["stream"], f"{one['rows']:,}", text.ticks(one["max"], one["unit"]).split(".")[0],

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from headrace.errors import OptionError
@@ -22,9 +23,11 @@ from headrace.errors import OptionError
 Unit = Literal["us", "int"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class StreamReport:
-    """One stream in one batch. `rejected` counts null or implausible progressing values, in no window."""
+    """One stream in one batch. `rejected` counts rows in no window: progressing values that are null or implausible, lines
+    that do not parse.
+    """
 
     rows: int
     max_value: int | None = None
@@ -32,6 +35,23 @@ class StreamReport:
     late: int = 0
     rejected: int = 0
     unit: Unit = "us"
+
+    @property
+    def max_time(self) -> datetime | None:
+        """The largest value seen, where it is a time."""
+        return _time(self.max_value, self.unit)
+
+    @property
+    def low_watermark_time(self) -> datetime | None:
+        """The low-watermark, where it is a time."""
+        return _time(self.low_watermark, self.unit)
+
+    def __repr__(self) -> str:
+        """As a reader of `run.progress()` wants it: times, not microseconds."""
+        known = {"max": self.max_value, "low_watermark": self.low_watermark}
+        shown = {name: (_time(value, self.unit) or value) for name, value in known.items()}
+        listed = [f"{n}={v.isoformat() if isinstance(v, datetime) else v}" for n, v in shown.items()]
+        return f"StreamReport(rows={self.rows}, {', '.join(listed)}, late={self.late}, rejected={self.rejected})"
 
     @property
     def lag(self) -> int | None:
@@ -133,6 +153,16 @@ def throughput(reports: Sequence[BatchReport], last: int = 10) -> float | None:
     busy = [report for report in reports if report.rows][-last:]
     seconds = sum(report.seconds for report in busy)
     return sum(report.rows for report in busy) / seconds if seconds > 0 else None
+
+
+def _time(value: int | None, unit: Unit) -> datetime | None:
+    """A tick as a time; None if it is none, or one that Python does not have."""
+    if value is None or unit != "us":
+        return None
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+    except OverflowError:
+        return None
 
 
 def _known(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Results:
         tables = []
         for file in self.files():
             with self.store.open_input(file.path) as source:
-                tables.append(pq.read_table(source).cast(self.schema))
+                tables.append(_complete(pq.read_table(source), self.schema).cast(self.schema))
         return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
     def pandas(self) -> Any:
@@ -38,7 +38,7 @@ class Results:
     def spark(self) -> DataFrame:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        from headrace.runtime.spark import literal
+        from headrace.runtime.source_path import literal
 
         assert self.session is not None
         spark = self.session()
@@ -46,6 +46,14 @@ class Results:
         root = literal(self.store.uri.rstrip("/"))
         paths = [f"{root}/{f.path}" for f in self.files()]
         return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
+
+
+def _complete(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table with all columns of `schema`: a late table may have got the text of lines since."""
+    for field in schema:
+        if field.name not in table.column_names:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select(schema.names)
 
 
 def schema_of(encoded: str) -> pa.Schema:

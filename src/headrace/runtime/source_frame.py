@@ -5,6 +5,10 @@ All streams are one Spark streaming query: each is given a number, its columns a
 whole row where it may be late or unusable. It is a JSON text because a null text costs next to nothing on
 the way to Arrow; a null struct costs as much as its fields.
 
+A line of CSV or JSON that does not parse in some field comes with its text beside what did parse
+(`columnNameOfCorruptRecord`). Spark looks only at fields that are read, which are all of them, since `_row` is of all.
+Such a row has no `_t`: it is part of no window, and the late table gets it.
+
 The low-watermark and the clock change every batch. Written into the projection as numbers they would change
 the Java source Spark generates, and each batch would be compiled, and warmed up, anew. They are therefore
 read out of an array by an index Spark cannot fold (`spark_partition_id() * 0`): the array travels as data,
@@ -23,7 +27,7 @@ from sqlglot import exp
 
 from headrace.kernels.judge import LARGEST, find_limit
 from headrace.kernels.spark_rows import Layout
-from headrace.logical.graph import Graph, Stream
+from headrace.logical.graph import MALFORMED, Graph, Stream
 from headrace.optimizer import Plan
 from headrace.program.messages import Orders
 from headrace.program.program import Program
@@ -40,6 +44,8 @@ def unite_streams(graph: Graph, frames: dict[str, DataFrame]) -> DataFrame:
     parts = []
     for i, (name, stream) in enumerate(graph.streams.items()):
         columns = [F.col(f"`{c}`").cast(t).alias(f"s{i}_{c}") for c, t in stream.columns]
+        if stream.keeps_malformed:
+            columns.append(F.col(MALFORMED).alias(f"s{i}_{MALFORMED}"))
         parts.append(frames[name].select(F.lit(i).alias("_s"), *columns))
     if len(parts) == 1:
         return parts[0].drop("_s")
@@ -93,8 +99,12 @@ class Projection:
         self._ticks, self._rows, self._columns = [], [], []
         for i, (name, stream) in enumerate(plan.graph.streams.items()):
             prefix = f"s{i}_"
-            self._ticks.append(_tick(stream, f"`{prefix}{stream.on}`"))
-            whole = ", ".join(f"`{prefix}{c}` AS `{c}`" for c, _ in stream.columns)
+            tick, names = _tick(stream, f"`{prefix}{stream.on}`"), [c for c, _ in stream.columns]
+            if stream.keeps_malformed:
+                tick = f"CASE WHEN `{prefix}{MALFORMED}` IS NULL THEN {tick} END"
+                names.append(MALFORMED)
+            self._ticks.append(tick)
+            whole = ", ".join(f"`{prefix}{c}` AS `{c}`" for c in names)
             self._rows.append(f"to_json(struct({whole}), {_FORMATS})")
             for column in plan.columns[name]:
                 text = _prefix_columns(column.expression, stream, prefix)

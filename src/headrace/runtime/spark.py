@@ -76,13 +76,3 @@ def retrying(master: str) -> str:
     """An embedded master that does a failed task again, as a cluster would: a lost worker must not end a run."""
     cores = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
     return f"local[{cores[1] or 1},4]" if cores else master
-
-
-def literal(path: str) -> str:
-    """A path as Spark takes it when no letter of it is meant as a pattern."""
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
-
-
-def unliteral(path: str) -> str:
-    """The path that `literal` was given."""
-    return re.sub(r"\\([\[\]{}*?\\])", r"\1", path)

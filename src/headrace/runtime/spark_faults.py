@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.logger import PySparkLogger
 
 from headrace import errors
@@ -25,6 +28,20 @@ _SOURCE = (
     "PATH_NOT_FOUND",
     "UNABLE_TO_INFER_SCHEMA",
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
+)
+_HEADER = re.compile(
+    r"CSV header (?:does not conform to the schema|is not equal to number of fields in the schema)[.:]\s*"
+    r"(?:Header: (?P<header>[^\n]*)\n\s*Schema: (?P<schema>[^\n]*)\n.*?|"
+    r"Header length: (?P<length>\d+), schema size: (?P<count>\d+)\s*)"
+    r"CSV file: (?P<file>\S+)",
+    re.DOTALL,
+)
+_PARQUET_DICTIONARY = "UnsupportedOperationException: org.apache.parquet.column.values.dictionary"
+_TIME_MISMATCH = re.compile(r"Expected Spark type timestamp(?:_ntz)?, actual Parquet type INT64")
+_NANOSECONDS = (
+    "Spark's reader does not read times in nanoseconds, as pandas writes them. Write the file with microseconds "
+    "(pandas: to_parquet(…, coerce_timestamps='us', allow_truncated_timestamps=True)), or keep to expressions that are "
+    "read in the tasks, which do read them (headrace explain says which are), and start again"
 )
 _quieting = threading.Lock()
 _quiet = 0  # how many threads are inside
@@ -50,6 +67,19 @@ def quiet() -> Iterator[None]:
                 logger.disabled = _quiet > 0
 
 
+def log_threads(path: Path) -> None:
+    """From here on, what py4j and PySpark's threads write to standard error when Java is gone goes to a file: the run
+    itself ends with a message that says so in a sentence.
+    """
+    logging.basicConfig(filename=path, level=logging.ERROR)  # py4j writes to the root logger, too
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = _log_request  # type: ignore[method-assign, assignment]
+
+
+def _log_request(server: object, request: object, address: object) -> None:
+    logging.getLogger(__name__).exception("a request of Java's failed")
+
+
 def explain_error(error: BaseException, batch: int | None, outside: bool = False) -> HeadraceError:
     """The error to raise for what Spark raised, while it ran a batch or `outside` of our part in one."""
     if isinstance(error, HeadraceError):
@@ -63,10 +93,23 @@ def explain_error(error: BaseException, batch: int | None, outside: bool = False
         return errors.SqlError(
             f"{where}{found[1].strip()}\nNothing of this batch was committed; mend it and start again"
         )
-    if any(mark in text for mark in _SOURCE):
+    if found := _HEADER.search(text):
         return SourceError(
-            f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. Mend or remove the "
-            "file and start again, or let Spark skip such files (stream OPTIONS (ignoreCorruptFiles true))"
+            f"{where}a source cannot be read: {found['file']}: its header does not fit: expected the columns "
+            f"{found['schema'] or found['count'] + ' in number'}, found {found['header'] or found['length']}\nNothing of this "
+            "batch was committed. All CSV files of a stream have the same columns in the same order: mend or remove the "
+            "file, and start again"
+        )
+    if _PARQUET_DICTIONARY in text:
+        return SourceError(
+            f"{where}a source cannot be read: a column of a Parquet file is not of the type that is declared. Unsigned integers "
+            "of 32 bits are read as BIGINT and those of 64 bits as DECIMAL(20,0)\nNothing of this batch was committed. Declare "
+            "the stream as its files are, or mend them, and start again"
+        )
+    if any(mark in text for mark in _SOURCE):
+        advice = _NANOSECONDS if _TIME_MISMATCH.search(text) else "Mend or remove the file and start again"
+        return SourceError(
+            f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. {advice}"
         )
     if "No space left on device" in text:
         return errors.CheckpointError(

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import CheckpointError, SourceError
+from headrace.errors import CheckpointError
 from headrace.kernels.scan import Scan
 from headrace.logical.graph import Graph, Stream
 from headrace.logical.user_aggregate import UserAggregate
@@ -19,16 +19,15 @@ from headrace.report.model import BatchReport
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.driver import open_driver
 from headrace.runtime.loop import Run
+from headrace.runtime.open_source import open_source
 from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_memory import find_slot_memory
 from headrace.runtime.source_frame import local_path
-from headrace.runtime.spark import literal, unliteral
-from headrace.runtime.spark_faults import explain_error, quiet
+from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
 from headrace.state import Manifest, Store
 
-_FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
     "spark.sql.ansi.enabled",
     "spark.sql.caseSensitive",
@@ -36,7 +35,6 @@ _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
     "spark.sql.files.ignoreMissingFiles",
     "spark.sql.parquet.int96TimestampConversion",
 )
-_NEED_PATH = {"parquet", "csv", "json", "orc", "text", "avro", "delta", "binaryfile", "xml"}
 
 
 def start(
@@ -115,7 +113,7 @@ def _find_folders(graph: Graph, bases: dict[str, Path]) -> dict[str, str]:
     found = {}
     for name, stream in graph.streams.items():
         if stream.format == "parquet":
-            folder = os.path.normpath(unliteral(local_path(_options(stream, bases.get(name))["path"])))
+            folder = os.path.normpath(unliteral(local_path(resolve_options(stream, bases.get(name))["path"])))
             if os.path.isdir(folder):
                 found[name] = folder
     return found
@@ -125,38 +123,3 @@ def _scan(plan: Plan, stream: Stream, typer: SparkTyper) -> Scan:
     """How tasks read the files of a stream."""
     folder = plan.settings.folders.get(stream.name, "")
     return lower_scan(plan, stream, typer.result_schema(stream.name), folder)
-
-
-def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: bool = False) -> DataFrame:
-    """The streaming DataFrame a CREATE STREAM describes: its rows, or only its `files`."""
-    options = _options(stream, base)
-    schema = _FILES if files else ", ".join(f"`{c}` {t}" for c, t in stream.columns)
-    assert stream.format is not None
-    try:
-        with quiet():
-            reader = spark.readStream.format("binaryFile" if files else stream.format)
-            return reader.schema(schema).options(**options).load()
-    except Exception as e:
-        error = explain_error(e, None)
-        raise SourceError(f"stream {stream.name}: {error}") from e
-
-
-def _options(stream: Stream, base: Path | None) -> dict[str, str]:
-    """The source's options, with a path that does not depend on where we are."""
-    options = dict(stream.options)
-    path = next((options[k] for k in options if k.lower() == "path"), None)
-    if (stream.format or "").lower() not in _NEED_PATH:
-        return options
-    if path is None:
-        raise SourceError(f"stream {stream.name}: a {stream.format} source needs OPTIONS (path '…')")
-    options = {k: v for k, v in options.items() if k.lower() != "path"} | {"path": path}
-    if "://" not in path and not path.startswith("file:"):
-        folder = os.path.abspath(base or Path.cwd())
-        resolved = os.path.normpath(os.path.join(folder, path))
-        if os.path.exists(resolved):
-            options["path"] = literal(resolved)
-        elif any(c in path for c in "*?[{"):
-            options["path"] = os.path.join(literal(folder), path)
-        else:
-            raise SourceError(f"stream {stream.name}: there is nothing at {resolved}")
-    return options

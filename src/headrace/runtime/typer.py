@@ -22,7 +22,7 @@ from headrace.dialect.duck_cast import spark_name
 from headrace.dialect.java_numbers import use_java
 from headrace.errors import SqlError
 from headrace.logical.functions import nearest_aggregate
-from headrace.logical.graph import Aggregate, Call, Derive, Graph, Merge, Rows
+from headrace.logical.graph import MALFORMED, Aggregate, Call, Derive, Graph, Merge, Rows
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys
 from headrace.runtime.spark_faults import quiet
@@ -65,6 +65,8 @@ class SparkTyper:
         late = StructType()
         for f in self.schema(stream):  # late rows travel as JSON, where a map is a text
             late = late.add(f.name, "string" if isinstance(f.dataType, MapType) else f.dataType)
+        if self.graph.streams[stream].keeps_malformed:
+            late = late.add(MALFORMED, "string")
         return _arrow(late.add("_reason", "string"))
 
     def schema(self, name: str) -> StructType:

@@ -24,7 +24,7 @@ from headrace.logical.graph import (
     Rows,
     Stream,
 )
-from headrace.sql.declare import declared_stream
+from headrace.sql.declare import columns_of, declared_stream
 from headrace.sql.error_places import error, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.names import check_new_name, fold_name
@@ -70,7 +70,7 @@ class Binder:
 
     # -- streams --------------------
     def create_stream(self, statement: CreateStream) -> Stream:
-        columns = tuple((c.name, c.type) for c in statement.columns)
+        columns = columns_of(statement)
         stream = declared_stream(statement.name, columns, statement.on, statement.slack, statement.horizon)
         stream = Stream(
             **{**stream.__dict__, "format": statement.format, "options": tuple(statement.options.items())}

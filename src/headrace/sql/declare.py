@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from headrace.errors import HeadraceError, SqlError
-from headrace.logical.graph import WINDOW_COLUMNS, Stream
+from headrace.logical.graph import MALFORMED, WINDOW_COLUMNS, Stream
+from headrace.logical.source_formats import FILE_FORMATS, known_columns
 from headrace.progress import Ordered, Slack
 from headrace.sql.error_places import suggest
+from headrace.sql.statements import CreateStream
 from headrace.windows import ticks
 
-INTERNAL = {"_ws", "_we", "_row", "_reason"}  # names of columns that only the program has
+INTERNAL = {"_ws", "_we", "_row", "_reason", MALFORMED}  # names of columns that only the program has
 _INTEGERS = {"tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long"}
 _TIMES = {"timestamp", "timestamp_ltz", "timestamp_ntz", "date"}
+
+
+def columns_of(statement: CreateStream) -> tuple[tuple[str, str], ...]:
+    """The columns of a stream: those it lists, or those its source is known to have."""
+    if statement.columns:
+        return tuple((c.name, c.type) for c in statement.columns)
+    if found := known_columns(statement.format, statement.options):
+        return found
+    who = "nobody" if statement.format.lower() in FILE_FORMATS else "only Spark"
+    raise SqlError(
+        f"stream {statement.name}: {who} knows beforehand which columns a {statement.format!r} source has; list those that are "
+        f"read: CREATE STREAM {statement.name} (column TYPE, …)"
+    )
+
+
+def asks_spark(statement: CreateStream) -> bool:
+    """Whether only Spark can tell the columns of a stream."""
+    known = statement.columns or known_columns(statement.format, statement.options)
+    return not known and statement.format.lower() not in FILE_FORMATS
 
 
 def declared_stream(

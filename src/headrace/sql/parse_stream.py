@@ -1,4 +1,4 @@
-"""CREATE STREAM, clause by clause."""
+"""CREATE STREAM, clause by clause. The list of columns may be left out where the source has columns of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def parse_stream(cursor: TokenCursor) -> CreateStream:
     """The statement, from behind `CREATE STREAM` to its end."""
     first = cursor.tokens[0]
     name = normalize("NFC", cursor.name("the name of the stream"))
-    columns = _columns(cursor)
+    columns = _columns(cursor) if says(cursor.peek(), "(") else ()
     cursor.expect("PROGRESSING")
     cursor.expect("ON")
     on = cursor.name("the progressing attribute")

@@ -21,7 +21,7 @@ class ColumnDef:
 @dataclass(frozen=True)
 class CreateStream:
     name: str
-    columns: tuple[ColumnDef, ...]
+    columns: tuple[ColumnDef, ...]  # none: those of the source
     on: str
     slack: str | None  # None: ordered
     horizon: str | None

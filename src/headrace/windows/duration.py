@@ -75,6 +75,17 @@ def ticks(length: str | int, unit: Unit) -> int:
     return int(total)
 
 
+def parse_trigger(trigger: str) -> int:
+    """The milliseconds between two batches; 0 is as soon as there is something to read."""
+    try:
+        found = ticks(trigger, "us")
+    except OptionError as e:
+        raise OptionError(f"trigger: {e}") from e
+    if found < 0:
+        raise OptionError(f"trigger: {trigger!r} is before now; expected a duration like '5 seconds', or '0 seconds'")
+    return found // 1000
+
+
 def _microseconds(word: str, length: str) -> int:
     name = word.lower()
     name = _SHORT.get(name) or _SHORT.get(name.removesuffix("s")) or name.removesuffix("s")

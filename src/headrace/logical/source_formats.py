@@ -1,0 +1,56 @@
+"""What is known of Spark's sources without Spark: which have columns of their own, and which these are.
+
+Files of lines and columns have no schema that a stream could start with, so CREATE STREAM lists their columns. Other
+sources have one: it may be listed, all of it or the part that is wanted, or left out. For those below it is always the
+same; what any other source has, only Spark can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+Columns = tuple[tuple[str, str], ...]
+
+FILE_FORMATS = frozenset(("parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "xml"))
+NEED_PATH = FILE_FORMATS | {"delta"}
+_RATE: Columns = (("timestamp", "TIMESTAMP"), ("value", "BIGINT"))
+_KAFKA: Columns = (
+    ("key", "BINARY"),
+    ("value", "BINARY"),
+    ("topic", "STRING"),
+    ("partition", "INT"),
+    ("offset", "BIGINT"),
+    ("timestamp", "TIMESTAMP"),
+    ("timestampType", "INT"),
+)
+_OWN: Mapping[str, Columns] = {
+    "rate": _RATE,
+    "rate-micro-batch": _RATE,
+    "socket": (("value", "STRING"),),
+    "kafka": _KAFKA,
+    "text": (("value", "STRING"),),
+}
+_MORE: Mapping[tuple[str, str], Columns] = {
+    ("socket", "includetimestamp"): (("timestamp", "TIMESTAMP"),),
+    ("kafka", "includeheaders"): (("headers", "ARRAY<STRUCT<key: STRING, value: BINARY>>"),),
+}
+KNOWN_FORMATS = FILE_FORMATS | _OWN.keys() | {"delta", "iceberg", "kinesis", "pulsar"}
+
+
+def known_columns(format_: str, options: Mapping[str, str]) -> Columns:
+    """The columns that a source is known to have; none if only Spark can tell."""
+    name = format_.lower()
+    columns = _OWN.get(name, ())
+    for key, value in options.items():
+        if value.lower() == "true":
+            columns += _MORE.get((name, key.lower()), ())
+    return columns
+
+
+def find_misspelt(format_: str) -> str | None:
+    """The format that was probably meant, if this is none that is known."""
+    name = format_.lower()
+    if name in KNOWN_FORMATS or "." in name:
+        return None
+    return next(iter(get_close_matches(name, sorted(KNOWN_FORMATS), n=1, cutoff=0.75)), None)

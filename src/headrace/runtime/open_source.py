@@ -1,0 +1,125 @@
+"""The streaming DataFrame a CREATE STREAM describes.
+
+Files are given the declared schema; other sources have their own, and what is declared is picked from it by name.
+Spark matches the columns of a CSV file by place even if it has a header, so for files with
+one the schema Spark is given follows the header of a file that is there, with the columns nobody declared as texts;
+Spark then compares the header of every file with it (`enforceSchema false`) and refuses a file that differs. Lines
+that do not parse are asked for with their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.errors import SourceError
+from headrace.logical.graph import MALFORMED, Stream
+from headrace.logical.source_formats import FILE_FORMATS, known_columns
+from headrace.progress import Ordered
+from headrace.runtime.source_path import resolve_options, unliteral
+from headrace.runtime.spark_faults import explain_error, quiet
+from headrace.sql.error_places import suggest
+
+_FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+
+
+def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: bool = False) -> DataFrame:
+    """The rows of a stream, or only its `files`."""
+    options = resolve_options(stream, base)
+    assert stream.format is not None
+    try:
+        with quiet():
+            if files:
+                return spark.readStream.format("binaryFile").schema(_FILES).options(**options).load()
+            if stream.format.lower() not in FILE_FORMATS:
+                return _open_own_schema(spark, stream, options)
+            columns = list(stream.columns)
+            if stream.format.lower() == "csv" and (stream.option("header") or "").lower() == "true":
+                columns = _follow_header(spark, stream, options)
+                options = {k: v for k, v in options.items() if k.lower() != "enforceschema"}
+                options["enforceSchema"] = "false"
+            if stream.keeps_malformed:
+                columns.append((MALFORMED, "STRING"))
+                options["columnNameOfCorruptRecord"] = MALFORMED
+            reader = spark.readStream.format(stream.format).options(**options)
+            return reader.schema(_spell_schema(columns)).load()
+    except SourceError:
+        raise
+    except Exception as e:
+        raise _explain(stream.name, stream.format, e) from e
+
+
+def ask_columns(
+    spark: SparkSession, name: str, format_: str, options: Mapping[str, str], base: Path | None
+) -> tuple[tuple[str, str], ...]:
+    """The columns of a source that has a schema of its own, as Spark knows them."""
+    unknown = Stream(name, (), "", "", Ordered(), format=format_, options=tuple(options.items()))
+    try:
+        with quiet():
+            reader = spark.readStream.format(format_).options(**resolve_options(unknown, base))
+            return tuple((f.name, f.dataType.simpleString()) for f in reader.load().schema)
+    except SourceError:
+        raise
+    except Exception as e:
+        raise _explain(name, format_, e) from e
+
+
+def _open_own_schema(spark: SparkSession, stream: Stream, options: dict[str, str]) -> DataFrame:
+    """A source that has a schema of its own, or takes the one that is declared if it has none."""
+    assert stream.format is not None
+    reader = spark.readStream.format(stream.format).options(**options)
+    try:
+        frame = reader.load()
+    except Exception as e:
+        if known_columns(stream.format, options) or "DATA_SOURCE_NOT_FOUND" in str(e):
+            raise
+        try:
+            return reader.schema(_spell_schema(stream.columns)).load()
+        except Exception:
+            raise e from None
+    there = [c.lower() for c in frame.columns]
+    if missing := [c for c, _ in stream.columns if c.lower() not in there]:
+        raise SourceError(
+            f"stream {stream.name}: the {stream.format} source has no column {', '.join(missing)}; it has "
+            f"{', '.join(frame.columns)}. Declare columns by the names they have there, or leave the list out"
+        )
+    return frame
+
+
+def _explain(name: str, format_: str, error: Exception) -> SourceError:
+    if "DATA_SOURCE_NOT_FOUND" in str(error):
+        return SourceError(
+            f"stream {name}: Spark has no source {format_!r}. One that is a package comes with headrace run --packages "
+            "GROUP:ARTIFACT:VERSION or --jars FILE; one written in Python is registered first (spark.dataSource.register)"
+        )
+    said = explain_error(error, None, outside=True)
+    return SourceError(f"stream {name}: {said}")
+
+
+def _spell_schema(columns: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{_quote(c)} {t}" for c, t in columns)
+
+
+def _follow_header(spark: SparkSession, stream: Stream, options: dict[str, str]) -> list[tuple[str, str]]:
+    """The declared columns in the order of the header, those of the header that nobody declared as texts."""
+    try:
+        header = spark.read.format("csv").options(**{**options, "inferSchema": "false"}).load().columns
+    except Exception as e:
+        if "UNABLE_TO_INFER_SCHEMA" in str(e):  # there is no file yet
+            return list(stream.columns)
+        raise
+    declared = {c.lower(): (c, t) for c, t in stream.columns}
+    found = [name.lower() for name in header]
+    if missing := [c for c, _ in stream.columns if c.lower() not in found]:
+        where = unliteral(options["path"])
+        raise SourceError(
+            f"stream {stream.name}: the header of the CSV files at {where} has no column {', '.join(missing)}; it has "
+            f"{', '.join(header)}.{suggest(missing[0], header)} Declare the columns as the header names them, or mend the files"
+        )
+    return [declared.get(name.lower(), (name, "STRING")) for name in header]
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,53 @@
+"""Where a stream's files are, known before Spark is started and without it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.errors import SourceError
+from headrace.logical.graph import Graph, Stream
+from headrace.logical.source_formats import NEED_PATH, find_misspelt
+
+
+def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
+    """Refuse streams whose format is misspelt or whose path has nothing."""
+    for name, stream in graph.streams.items():
+        if stream.format is None:
+            continue
+        if meant := find_misspelt(stream.format):
+            raise SourceError(f"stream {name}: there is no source {stream.format!r}. Did you mean {meant!r}?")
+        resolve_options(stream, bases.get(name))
+
+
+def resolve_options(stream: Stream, base: Path | None) -> dict[str, str]:
+    """The source's options, with a path that does not depend on where we are."""
+    options = dict(stream.options)
+    path = stream.option("path")
+    if (stream.format or "").lower() not in NEED_PATH:
+        return options
+    if path is None:
+        raise SourceError(f"stream {stream.name}: a {stream.format} source needs OPTIONS (path '…')")
+    options = {k: v for k, v in options.items() if k.lower() != "path"} | {"path": path}
+    if "://" not in path and not path.startswith("file:"):
+        folder = os.path.abspath(base or Path.cwd())
+        resolved = os.path.normpath(os.path.join(folder, path))
+        if os.path.exists(resolved):
+            options["path"] = literal(resolved)
+        elif any(c in path for c in "*?[{"):
+            options["path"] = os.path.join(literal(folder), path)
+        else:
+            raise SourceError(f"stream {stream.name}: there is nothing at {resolved}")
+    return options
+
+
+def literal(path: str) -> str:
+    """A path as Spark takes it when no letter of it is meant as a pattern."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
+
+
+def unliteral(path: str) -> str:
+    """The path that `literal` was given."""
+    return re.sub(r"\\([\[\]{}*?\\])", r"\1", path)
