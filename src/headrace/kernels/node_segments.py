@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,10 @@ from headrace.state import SegmentMeta, Store, pid_sizes, read_segment, write_se
 
 FAN_IN = 8
 
+KEPT_SIZES = 4096  # files whose sizes a worker remembers
+
 Array = np.ndarray[Any, np.dtype[Any]]
+_SIZES: dict[str, Array] = {}  # by path, which no other file ever has
 
 
 class NodeSegments:
@@ -66,35 +67,33 @@ class NodeSegments:
     def count_rows(self, pids: int) -> tuple[Array, Array]:
         """Rows and bytes of each of this slot's mini-partitions, by pid."""
         rows, size = np.zeros(pids, np.int64), np.zeros(pids, np.float64)
-        mine = np.zeros(pids, bool)
-        mine[list(self.pids)] = True
         for meta in self.live:
-            of_file = np.zeros(pids, np.int64)
             sizes = self._sizes(meta)
-            of_file[: sizes.size] = sizes
-            held = np.zeros(pids, bool)
-            held[list(meta.pids)] = True
-            share = np.where(held & mine, of_file, 0)
-            rows += share
-            size += share * (meta.bytes / max(meta.rows, 1))
+            if meta.live_rows == meta.rows and self.pids.issuperset(meta.pids):  # all of it is ours, as usual
+                held = np.arange(sizes.size)
+            else:
+                held = np.array([pid for pid in meta.pids if pid in self.pids])
+            rows[held] += sizes[held]
+            size[held] += sizes[held] * (meta.bytes / max(meta.rows, 1))
         return rows, size.astype(np.int64)
 
     def _rows_of(self, meta: SegmentMeta) -> pa.Table:
         return read_segment(self.store, meta, self.pids).replace_schema_metadata(None)
 
     def _sizes(self, meta: SegmentMeta) -> Array:
-        return _read_sizes(self.store, replace(meta, pids=(), live_rows=0))
+        """Rows by pid. A file never changes, and is asked about in every batch while it lives."""
+        found = _SIZES.get(meta.path)
+        if found is None:
+            if len(_SIZES) >= KEPT_SIZES:
+                _SIZES.clear()
+            found = _SIZES[meta.path] = pid_sizes(self.store, meta)
+        return found
 
     def _release(self, metas: Sequence[SegmentMeta]) -> None:
         for meta in metas:
             mine = tuple(pid for pid in meta.pids if pid in self.pids)
             rows = int(self._sizes(meta)[list(mine)].sum())
             self.released.append(Release(meta.path, mine, rows))
-
-
-@lru_cache(maxsize=4096)  # a file never changes, and is asked about in every batch while it lives
-def _read_sizes(store: Store, meta: SegmentMeta) -> Array:
-    return pid_sizes(store, meta)
 
 
 def choose_tier(segments: Sequence[SegmentMeta]) -> tuple[list[SegmentMeta], int]:
