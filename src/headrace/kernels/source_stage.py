@@ -22,9 +22,8 @@ from headrace.kernels.connection import connect, fetch_arrow
 from headrace.kernels.judge import Judge, Screened, make_judge
 from headrace.kernels.result_files import read_schema, write_file
 from headrace.kernels.sql_pieces import group_by, pane_sql, pid_sql
-from headrace.optimizer.plan import PassingRows
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
-from headrace.program.program import PaneNode, Program, SourceFeed
+from headrace.program.program import PaneNode, Program, RowsQuery, SourceFeed
 from headrace.progress import Observation, fold
 
 
@@ -94,7 +93,7 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int) -> str:
     return f"SELECT {pid_sql(node, pids)} AS pid, * FROM ({inner})"
 
 
-def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: PassingRows) -> Files:
+def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:
     schema = program.schemas[query.query]
     names = ", ".join(f'{c} AS "{f.name}"' for c, f in zip(query.columns, read_schema(schema), strict=True))
     rows = fetch_arrow(con, f"SELECT {names} FROM src" + (f" WHERE {query.where}" if query.where else ""))

@@ -31,6 +31,7 @@ from headrace.program.program import (
     Node,
     PaneNode,
     Program,
+    RowsQuery,
     Send,
     SourceFeed,
     SourceStream,
@@ -276,6 +277,7 @@ class _Lowering:
     # -- the whole --------------------
     def _program(self) -> Program:
         plan, nodes = self.plan, tuple(self.nodes.values())
+        passing = tuple(RowsQuery(p.query, p.stream, p.where, p.columns) for p in plan.passing)
         levels = tuple(_make_level(self.steps.get(i, [])) for i in range(max(self.steps, default=0) + 1))
         streams = []
         for stream in self.graph.streams.values():
@@ -288,12 +290,12 @@ class _Lowering:
             unique = tuple(dict.fromkeys(missable))
             streams.append(SourceStream(stream.name, stream.unit, stream.policy, stream.horizon, unique))
         return Program(
-            fingerprint=hashlib.sha256(repr((nodes, levels, plan.passing)).encode()).hexdigest()[:16],
+            fingerprint=hashlib.sha256(repr((nodes, levels, passing)).encode()).hexdigest()[:16],
             pids=plan.settings.pids,
             streams=tuple(streams),
             nodes=nodes,
             levels=levels,
-            passing=plan.passing,
+            passing=passing,
             schemas=dict(plan.schemas),
             late_schemas=dict(plan.late_schemas),
             user=tuple(plan.settings.user.values()),

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.optimizer.plan import PassingRows
 from headrace.progress import Policy
 from headrace.windows import Grid, WindowSpec
 
@@ -123,6 +122,16 @@ class Level:
 
 
 @dataclass(frozen=True)
+class RowsQuery:
+    """A stateless query: columns of the source frame written out as they are."""
+
+    query: str
+    stream: str
+    where: str | None
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class SourceStream:
     """A stream as the source stage sees it."""
 
@@ -140,7 +149,7 @@ class Program:
     streams: tuple[SourceStream, ...]
     nodes: tuple[Node, ...]
     levels: tuple[Level, ...]
-    passing: tuple[PassingRows, ...]  # written out as they are
+    passing: tuple[RowsQuery, ...]
     schemas: dict[str, bytes]  # query -> serialized Arrow schema of its results
     late_schemas: dict[str, bytes]
     user: tuple[UserAggregate, ...] = ()
