@@ -7,6 +7,8 @@ imported.
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,3 +120,10 @@ def test_the_walk_sees_imports_everywhere(tmp_path: Path, monkeypatch: pytest.Mo
     path.write_text("def f():\n    import pyspark.sql\nfrom ..kernels import slot\nfrom . import y\n")
     found = {name for _, name in imports(path)}
     assert found == {"pyspark.sql", "headrace.kernels.slot", "headrace.windows.y"}
+
+
+def test_tasks_load_no_parser() -> None:
+    """A worker's memory holds what tasks need: a plan is SQL text by then."""
+    code = "import sys, headrace.runtime.tasks; print('sqlglot' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from headrace.kernels.connection import fetch_arrow
 from headrace.kernels.judge import Judge, Screened
-from headrace.logical.graph import MALFORMED
+from headrace.logical.source_formats import MALFORMED
 
 CHUNK_ROWS = 2_000_000
 

@@ -27,7 +27,6 @@ from headrace.windows import WindowSpec
 
 WINDOW_COLUMNS = ("window_start", "window_end")
 LINE_FORMATS = ("csv", "json")
-MALFORMED = "_text"  # of a late table: the line that does not parse
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
+MALFORMED = "_text"  # column of a late table: the line that does not parse
+
 Columns = tuple[tuple[str, str], ...]
 
 FILE_FORMATS = frozenset(("parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "xml"))

@@ -15,7 +15,8 @@ from headrace.dialect.duck import quote_name, translate, use_query_words
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.spark_types import spell_type, wider
 from headrace.errors import PlanError, SqlError
-from headrace.logical.graph import MALFORMED, Aggregate, Derive, Graph, Merge, Rows
+from headrace.logical.graph import Aggregate, Derive, Graph, Merge, Rows
+from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys, result_type
 from headrace.physical.scratch_database import open_scratch

@@ -15,8 +15,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import SourceError
-from headrace.logical.graph import MALFORMED, Stream
-from headrace.logical.source_formats import FILE_FORMATS, known_columns
+from headrace.logical.graph import Stream
+from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
 from headrace.progress import Ordered
 from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.spark_faults import explain_error, quiet

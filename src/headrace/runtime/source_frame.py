@@ -27,7 +27,8 @@ from sqlglot import exp
 
 from headrace.kernels.judge import LARGEST, find_limit
 from headrace.kernels.spark_rows import Layout
-from headrace.logical.graph import MALFORMED, Graph, Stream
+from headrace.logical.graph import Graph, Stream
+from headrace.logical.source_formats import MALFORMED
 from headrace.optimizer import Plan
 from headrace.program.messages import Orders
 from headrace.program.program import Program

@@ -22,7 +22,8 @@ from headrace.dialect.duck_cast import spark_name
 from headrace.dialect.java_numbers import use_java
 from headrace.errors import SqlError
 from headrace.logical.functions import nearest_aggregate
-from headrace.logical.graph import MALFORMED, Aggregate, Call, Derive, Graph, Merge, Rows
+from headrace.logical.graph import Aggregate, Call, Derive, Graph, Merge, Rows
+from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys
 from headrace.runtime.spark_faults import quiet

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from headrace.errors import HeadraceError, SqlError
-from headrace.logical.graph import MALFORMED, WINDOW_COLUMNS, Stream
-from headrace.logical.source_formats import FILE_FORMATS, known_columns
+from headrace.logical.graph import WINDOW_COLUMNS, Stream
+from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
 from headrace.progress import Ordered, Slack
 from headrace.sql.error_places import suggest
 from headrace.sql.statements import CreateStream
