@@ -20,6 +20,7 @@ from headrace.optimizer.plan import PaneTable
 from headrace.physical.duck_typer import DuckTyper
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
+from sql_cases import read_cases, write_case
 
 PREAMBLE = """
 CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, destIP INT, len INT, flags INT, name STRING, x DOUBLE)
@@ -31,20 +32,8 @@ HERE = Path(__file__).parent
 NAMES = [rule.__name__ for rule in RULES]
 
 
-def cases(path: Path) -> list[tuple[str, str, str]]:
-    """(name, text, expected) of each case in a file."""
-    found = []
-    for block in re.split(r"\n(?=-- # )", path.read_text()):
-        if block.startswith("-- # "):
-            head, _, tail = block.partition("-- =>\n")
-            name, _, text = head.partition("\n")
-            lines = [line.removeprefix("--").removeprefix(" ") for line in tail.rstrip().splitlines()]
-            found.append((name.removeprefix("-- # "), text.strip(), "\n".join(lines)))
-    return found
-
-
 FILES = sorted(HERE.glob("*/*.sql"))
-ALL = [pytest.param(p, *case, id=f"{p.parent.name}: {case[0]}") for p in FILES for case in cases(p)]
+ALL = [pytest.param(p, *case, id=f"{p.parent.name}: {case[0]}") for p in FILES for case in read_cases(p)]
 
 
 @pytest.mark.parametrize(("path", "name", "text", "expected"), ALL)
@@ -52,7 +41,7 @@ def test_rule(path: Path, name: str, text: str, expected: str) -> None:
     """What the rule decides is what the file says."""
     found = outcome(path.parent.name, text)
     if os.environ.get("HEADRACE_FIXTURES") == "write":
-        write(path, name, found)
+        write_case(path, name, found)
     else:
         assert found == expected
 
@@ -77,15 +66,6 @@ def outcome(rule: str, text: str) -> str:
         return "\n".join(SHOW[rule](optimize(graph, DuckTyper(graph, {}), settings)))
     except HeadraceError as e:
         return f"{type(e).__name__}: {e}"
-
-
-def write(path: Path, name: str, found: str) -> None:
-    expected = "\n".join(f"-- {line}".rstrip() for line in found.splitlines())
-    blocks = re.split(r"\n(?=-- # )", path.read_text())
-    for i, block in enumerate(blocks):
-        if block.startswith(f"-- # {name}\n"):
-            blocks[i] = block.partition("-- =>\n")[0].rstrip() + f"\n-- =>\n{expected}\n"
-    path.write_text("\n".join(blocks))
 
 
 # -- what a rule has decided, in words --------------------

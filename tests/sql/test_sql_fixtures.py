@@ -9,7 +9,6 @@ before it is committed.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from headrace.physical.lower import lower
 from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
 from headrace.windows import Cumulative, Sliding, WindowSpec
+from sql_cases import read_cases, write_case
 
 PREAMBLE = """
 CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, destIP INT, srcPort INT, len INT, flags INT, name STRING)
@@ -36,21 +36,7 @@ CREATE QUERY big AS SELECT * FROM tcp WHERE len > 1000;
 FILES = sorted(Path(__file__).parent.glob("*.sql"))
 
 
-def cases(path: Path) -> list[tuple[str, str, str]]:
-    """(name, text, expected) of each case in a file."""
-    found = []
-    for block in re.split(r"\n(?=-- # )", path.read_text()):
-        if block.startswith("-- # "):
-            head, _, tail = block.partition("-- =>\n")
-            name, _, text = head.partition("\n")
-            expected = "\n".join(
-                line.removeprefix("--").removeprefix(" ") for line in tail.rstrip().splitlines()
-            )
-            found.append((name.removeprefix("-- # "), text.strip(), expected))
-    return found
-
-
-ALL = [pytest.param(p, *case, id=f"{p.stem}: {case[0]}") for p in FILES for case in cases(p)]
+ALL = [pytest.param(p, *case, id=f"{p.stem}: {case[0]}") for p in FILES for case in read_cases(p)]
 
 
 @pytest.mark.parametrize(("path", "name", "text", "expected"), ALL)
@@ -58,7 +44,7 @@ def test_sql(path: Path, name: str, text: str, expected: str) -> None:
     """What becomes of the text is what the file says."""
     found = outcome(text)
     if os.environ.get("HEADRACE_FIXTURES") == "write":
-        _write(path, name, found)
+        write_case(path, name, found)
     else:
         assert found == expected
 
@@ -125,15 +111,6 @@ def _window(spec: WindowSpec) -> str:
     more += " align end" if isinstance(spec, Sliding) and spec.align == "end" else ""
     more += f" reset {spec.reset}" if isinstance(spec, Cumulative) else ""
     return f"range {spec.range if isinstance(spec, Sliding) else 'all'} slide {spec.slide}{more}"
-
-
-def _write(path: Path, name: str, found: str) -> None:
-    expected = "\n".join(f"-- {line}".rstrip() for line in found.splitlines())
-    blocks = re.split(r"\n(?=-- # )", path.read_text())
-    for i, block in enumerate(blocks):
-        if block.startswith(f"-- # {name}\n"):
-            blocks[i] = block.partition("-- =>\n")[0].rstrip() + f"\n-- =>\n{expected}\n"
-    path.write_text("\n".join(blocks))
 
 
 def test_option_values_that_read_like_signs_and_words() -> None:
