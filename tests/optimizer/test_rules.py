@@ -85,7 +85,7 @@ def show_types(plan: Plan) -> list[str]:
 
 def show_passages(plan: Plan) -> list[str]:
     return [
-        f"{name}: waits for {', '.join(p.streams)}, progress on {p.attribute or 'nothing'}"
+        f"{name}: waits for {', '.join(p.streams)}, progress on {', '.join(p.columns) or 'nothing'}"
         for name, p in plan.passages.items()
     ]
 

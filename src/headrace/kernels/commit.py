@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from headrace.kernels.flush import find_flush
 from headrace.program.messages import Files, Orders, SlotReport, SourceReport, StreamProgress
 from headrace.program.program import Program
-from headrace.progress import meld
+from headrace.progress.waits import meld_waits
 from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, initial_route, rescale
 
 
@@ -133,7 +133,7 @@ def count_open_windows(program: Program, manifest: Manifest) -> int:
     for node in program.pane_nodes():
         spans = [m.span for m in manifest.segments if m.node == node.name]
         if spans:
-            bound = meld(manifest.streams[s].frontier for s in node.streams).bound
+            bound = meld_waits(node.waits, {s: state.frontier for s, state in manifest.streams.items()}).bound
             low, high = min(s.low for s in spans), max(s.high for s in spans)
             total += sum(w.count_open(low, high, bound) for w in node.windows)
     return total

@@ -2,7 +2,8 @@
 
 A row whose progressing value is null or beyond the horizon is not part of the stream: it goes to the late
 table with the reason, and so does a line that does not parse. A row behind the low-watermark counts in every
-window still open; if it has missed one, it is in the late table too.
+window still open; if it has missed one, it is in the late table too. A join takes no row from behind the low-watermark, since
+rows it would have met may be gone; such a row is in the late table.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from headrace.program.messages import Orders
 from headrace.program.program import SourceStream
-from headrace.progress import meld
+from headrace.progress.waits import meld_waits
 from headrace.windows import WindowSpec
 
 LARGEST = 1 << 62  # ticks; beyond, the arithmetic of windows would leave 64 bits
@@ -28,6 +29,7 @@ class Judge:
     lowest: int  # rows from here on have missed nothing
     limit: int  # the largest plausible value
     missable: tuple[tuple[WindowSpec, int], ...]  # windows, and the low-watermark by which they close
+    joined: int | None = None  # rows before this have missed partners of a join
 
     @property
     def suspect_sql(self) -> str:
@@ -48,6 +50,8 @@ class Judge:
         within = np.clip(values, -LARGEST, LARGEST)
         for window, low_watermark in self.missable:
             late |= window.missed(within, low_watermark)
+        if self.joined is not None:
+            late |= values < self.joined
         words = np.where(missing, "null", np.where(implausible, "implausible", "late"))
         return pa.array(words, pa.string(), mask=~(missing | implausible | late))
 
@@ -61,12 +65,15 @@ class Screened(NamedTuple):
 
 def make_judge(orders: Orders, stream: SourceStream) -> Judge:
     missable = []
-    for window, streams in stream.missable:
-        closed = meld(orders.progress[s].frontier for s in streams).bound
+    frontiers = {name: p.frontier for name, p in orders.progress.items()}
+    for window, waits in stream.missable:
+        closed = meld_waits(waits, frontiers).bound
         if closed is not None:
             missable.append((window, closed))
+    passed = [b for waits in stream.joined if (b := meld_waits(waits, frontiers).bound) is not None]
     low = orders.progress[stream.name].frontier.bound
-    return Judge(-LARGEST if low is None else max(low, -LARGEST), find_limit(orders, stream), tuple(missable))
+    lowest = -LARGEST if low is None else max(low, -LARGEST)
+    return Judge(lowest, find_limit(orders, stream), tuple(missable), max(passed, default=None))
 
 
 def find_limit(orders: Orders, stream: SourceStream) -> int:

@@ -12,8 +12,19 @@ from sqlglot import exp
 
 from headrace.dialect.duck_expression import spark_sql
 from headrace.logical.graph import Aggregate, Branch, Rows
-from headrace.optimizer.plan import CallColumns, PaneTable, PassingRows, Plan, SourceColumn, TableFeed, Typer
-from headrace.optimizer.trace_columns import trace_to_stream
+from headrace.logical.rewrite import substitute
+from headrace.optimizer.plan import (
+    CallColumns,
+    PaneTable,
+    PassingRows,
+    Plan,
+    RowFeedColumns,
+    RowTable,
+    SourceColumn,
+    TableFeed,
+    Typer,
+)
+from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column, trace_to_stream
 
 
 def collect_columns(plan: Plan, typer: Typer) -> Plan:
@@ -23,6 +34,11 @@ def collect_columns(plan: Plan, typer: Typer) -> Plan:
         for t in plan.tables.values()
         if isinstance(t, PaneTable) and t.windows and isinstance(plan.graph.relations[_input(plan, t)], Rows)
     }
+    row_feeds = {
+        t.id: tuple(f for leaf in find_leaves(plan.graph, t.input) for f in collecting.feed_rows(t, leaf))
+        for t in plan.tables.values()
+        if isinstance(t, RowTable)
+    }
     passing = tuple(collecting.pass_rows())
     columns = {}
     for stream, expressions in collecting.expressions.items():
@@ -30,7 +46,7 @@ def collect_columns(plan: Plan, typer: Typer) -> Plan:
         columns[stream] = tuple(
             SourceColumn(f"c{i}", e, t) for i, (e, t) in enumerate(zip(expressions.values(), types, strict=True))
         )
-    return plan.with_(columns=columns, feeds=feeds, passing=passing)
+    return plan.with_(columns=columns, feeds=feeds, row_feeds=row_feeds, passing=passing)
 
 
 def _input(plan: Plan, table: PaneTable) -> str:
@@ -64,6 +80,19 @@ class _Collecting:
             }
             out.append(TableFeed(branch.stream, where, keys, calls))
         return tuple(out)
+
+    def feed_rows(self, table: RowTable, source: Rows) -> list[RowFeedColumns]:
+        """What a table of rows needs of each branch of `source`, which it reads directly or as an arm of a union."""
+        theirs, ours = self.plan.types.get(source.name, {}), self.plan.types.get(table.input, {})
+        alike = {c: cast_to(name_column(c), theirs.get(c), ours.get(c)) for c in source.columns}
+        keys = [substitute(k, alike) for k in table.keys]
+        out = []
+        for branch in source.branches:
+            where = self.name(branch.stream, branch.where) if branch.where is not None else None
+            traced = tuple(self._trace(source, branch, k) for k in keys)
+            values = tuple(self._trace(source, branch, alike[c]) for c in table.columns)
+            out.append(RowFeedColumns(branch.stream, where, traced, values))
+        return out
 
     def _calls(self, member: Aggregate, branch: int) -> tuple[CallColumns, ...]:
         source = self.plan.graph.relations[member.input]

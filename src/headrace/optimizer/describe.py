@@ -14,8 +14,10 @@ def describe_length(ticks: int, unit: str) -> str:
     """A number of ticks as a person would write it."""
     if unit != "us":
         return str(ticks)
+    if ticks == 0:
+        return "0 s"
     for size, name in _SIZES:
-        if ticks % size == 0 and ticks:
+        if ticks % size == 0:
             return f"{ticks // size} {name}"
     return f"{ticks} µs"
 

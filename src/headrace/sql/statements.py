@@ -2,7 +2,8 @@
 
 `CREATE STREAM` names a source, its columns and how its progress is known; `CREATE QUERY` names a continuous
 query. The body of a query is a sqlglot expression in Spark's dialect. A bracket window is kept in the body
-as `table.args["stream_window"]`, and a GSQL alias in `GROUP BY` as an `exp.Alias` there (DESIGN §4.4).
+as `table.args["stream_window"]` (behind a table) or `table.args["aggregate_window"]` (behind an aggregate), WITHIN as
+`table.args["within"]`, and a GSQL alias in `GROUP BY` as an `exp.Alias` there (DESIGN §4.4).
 """
 
 from __future__ import annotations
@@ -48,7 +49,18 @@ class BracketWindow:
     align: str = "start"
     reset: str | None = None
     attribute: str | None = None
+    tumbling: bool = False  # RANGE TUMBLING: of a join, rows of the same window
     start: int = 0  # place in the script
+    end: int = 0
+
+
+@dataclass(frozen=True)
+class Within:
+    """`JOIN b WITHIN 10 SECONDS` or `WITHIN (5 SECONDS, 10 SECONDS)`, as in KSQL: how much earlier and later b's rows may be."""
+
+    before: str
+    after: str
+    start: int = 0
     end: int = 0
 
 
