@@ -20,7 +20,7 @@ from headrace.kernels.connection import connect
 from headrace.kernels.gathering import Gathering
 from headrace.kernels.node_segments import NodeSegments
 from headrace.kernels.operator import FLOOR, Operator, split_rounds
-from headrace.kernels.pane_aggregation import PaneAggregation
+from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.sql_pieces import pid_sql
 from headrace.kernels.workspace import Workspace
@@ -35,7 +35,16 @@ from headrace.program.messages import (
     Timings,
 )
 from headrace.program.program import Advance, Compute, Emit, Node, PaneNode, Program, Send
-from headrace.progress import Frontier, advance, fold, meld
+from headrace.progress import (
+    NOTHING_SEEN,
+    Frontier,
+    Silence,
+    advance,
+    find_frontier_of,
+    fold,
+    keep_needed,
+    meld,
+)
 from headrace.state import pids_of
 
 
@@ -85,11 +94,12 @@ def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceRepo
     for stream in program.streams:
         before = orders.progress[stream.name]
         news = [r.seen[stream.name] for r in reports if stream.name in r.seen]
-        seen = fold([before.seen, *news])
-        frontier = advance(before.frontier, stream.policy.frontier(seen))
+        seen = fold([before.seen, *news, orders.told.get(stream.name, NOTHING_SEEN)])
+        silence = Silence(orders.now, stream.idle, orders.since) if stream.idle is not None else None
+        frontier = advance(before.frontier, find_frontier_of(stream.policy, seen, silence))
         if orders.flush is not None:
             frontier = advance(frontier, Frontier(orders.flush.bounds.get(stream.name)))
-        after[stream.name] = StreamProgress(seen, frontier)
+        after[stream.name] = StreamProgress(keep_needed(stream.policy, seen, frontier, silence), frontier)
     return after
 
 
@@ -115,8 +125,8 @@ class Slot:
     def _operator(self, node: Node) -> Operator:
         if not isinstance(node, PaneNode):
             return Gathering(node, self.space)
-        before = meld(self.orders.progress[s].frontier for s in node.streams).bound
-        after = meld(self.after[s].frontier for s in node.streams).bound
+        known = [meld(progress[s].frontier for s in node.streams) for progress in (self.orders.progress, self.after)]
+        before, after = (frontier.bound for frontier in known)
         flush = self.orders.flush
         return PaneAggregation(
             node,
@@ -127,6 +137,7 @@ class Slot:
             self.orders.born.get(node.name),
             flush.reports.get(node.name) if flush is not None else None,
             operator.ROUND_ROWS,
+            find_group_bounds(*known) if node.groups else None,
         )
 
     def _read_state(self, node: str) -> list[pa.Table]:

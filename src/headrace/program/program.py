@@ -50,6 +50,7 @@ class PaneNode:
     grid: Grid
     outputs: tuple[ClosedWindows, ...]
     feeds: tuple[SourceFeed, ...] = ()
+    groups: tuple[int, ...] = ()  # keys that tell apart the groups whose windows close on their own
 
     @property
     def windows(self) -> tuple[WindowSpec, ...]:
@@ -140,6 +141,11 @@ class SourceStream:
     policy: Policy
     horizon: int | None
     missable: tuple[tuple[WindowSpec, tuple[str, ...]], ...]  # windows a row may miss, and whose progress closes them
+    early: tuple[tuple[WindowSpec, tuple[str, ...]], ...] = ()  # those of them that close group by group
+    groups: tuple[str, ...] = ()  # columns of the source frame that tell groups apart
+    mark: str | None = None  # the column that is true for punctuating rows
+    marks_are_data: bool = True
+    idle: int | None = None  # ticks of silence after which progress follows the clock
 
 
 @dataclass(frozen=True)
