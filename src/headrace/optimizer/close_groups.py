@@ -29,8 +29,8 @@ def close_groups(plan: Plan) -> Plan:
             early[table.id] = keys
             if readers:
                 raise PlanError(
-                    f"query {readers[0].split('$')[0]}: it reads {table.members[0]} in the same window, but in this checkpoint that "
-                    "closes the windows of each group by its own progress. Give the query a window of its own, or use a new "
+                    f"query {readers[0].split('$')[0]}: it reads {table.members[0]} in the same window, but in this checkpoint "
+                    "that closes the windows of each group by its own progress. Give the query a window of its own, or use a new "
                     "checkpoint"
                 )
     return plan.with_(early=early)
