@@ -273,7 +273,7 @@ CREATE STREAM s (a INT) FROM 'parquet'
 -- # a stream whose progress is not said
 CREATE STREAM s (a INT) PROGRESSING ON a FROM 'parquet'
 -- =>
--- SqlError: expected how the progress of s is known: SLACK <duration> (how late a row may be), or ORDERED
+-- SqlError: expected how the progress of s is known: SLACK <duration> (how late a row may be), SLACK <n> ROWS, PUNCTUATED BY (<predicate>), PUNCTUATED FROM '<table>', or ORDERED
 --   line 1: CREATE STREAM s (a INT) PROGRESSING ON a FROM 'parquet'
 --                                                    ^^^^
 

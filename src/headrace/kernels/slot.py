@@ -21,7 +21,7 @@ from headrace.kernels.gathering import Gathering
 from headrace.kernels.join_rows import define_join
 from headrace.kernels.node_segments import NodeSegments
 from headrace.kernels.operator import CEILING, FLOOR, Operator, split_rounds
-from headrace.kernels.pane_aggregation import PaneAggregation
+from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.sql_pieces import pid_sql
 from headrace.kernels.stored_rows import StoredRows
@@ -37,7 +37,15 @@ from headrace.program.messages import (
     Timings,
 )
 from headrace.program.program import Advance, Compute, Emit, JoinRows, Node, PaneNode, Program, RowNode, Send
-from headrace.progress import Frontier, advance, fold
+from headrace.progress import (
+    NOTHING_SEEN,
+    Frontier,
+    Silence,
+    advance,
+    find_frontier_of,
+    fold,
+    keep_needed,
+)
 from headrace.progress.waits import meld_waits
 from headrace.state import pids_of
 
@@ -88,11 +96,12 @@ def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceRepo
     for stream in program.streams:
         before = orders.progress[stream.name]
         news = [r.seen[stream.name] for r in reports if stream.name in r.seen]
-        seen = fold([before.seen, *news])
-        frontier = advance(before.frontier, stream.policy.frontier(seen))
+        seen = fold([before.seen, *news, orders.told.get(stream.name, NOTHING_SEEN)])
+        silence = Silence(orders.now, stream.idle, orders.since) if stream.idle is not None else None
+        frontier = advance(before.frontier, find_frontier_of(stream.policy, seen, silence))
         if orders.flush is not None:
             frontier = advance(frontier, Frontier(orders.flush.bounds.get(stream.name)))
-        after[stream.name] = StreamProgress(seen, frontier)
+        after[stream.name] = StreamProgress(keep_needed(stream.policy, seen, frontier, silence), frontier)
     return after
 
 
@@ -123,7 +132,8 @@ class Slot:
             return StoredRows(node, self.space, segments.read_between, FLOOR if needed is None else needed)
         if not isinstance(node, PaneNode):
             return Gathering(node, self.space)
-        before, after = (meld_waits(node.waits, f).bound for f in self._frontiers)
+        known = [meld_waits(node.waits, frontiers) for frontiers in self._frontiers]
+        before, after = (frontier.bound for frontier in known)
         flush = self.orders.flush
         return PaneAggregation(
             node,
@@ -134,6 +144,7 @@ class Slot:
             self.orders.born.get(node.name),
             flush.reports.get(node.name) if flush is not None else None,
             operator.ROUND_ROWS,
+            find_group_bounds(*known) if node.groups else None,
         )
 
     def _read_state(self, node: str) -> list[pa.Table]:

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from headrace.kernels import payloads
 from headrace.kernels.connection import connect, fetch_arrow
-from headrace.kernels.judge import Judge, Screened, make_judge
+from headrace.kernels.judge import PART_OF_STREAM, Judge, Screened, make_judge
+from headrace.kernels.observe import observe_rows
 from headrace.kernels.result_files import read_schema, write_file
 from headrace.kernels.sql_pieces import group_by, pane_sql, pid_sql
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
@@ -51,6 +52,7 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
     con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
     seen = {s.name: Observation() for s in program.streams}
     counts = {s.name: StreamCount() for s in program.streams}
+    streams = {s.name: s for s in program.streams}
     rules = {s.name: make_judge(orders, s) for s in program.streams}
     feeds = [(node, feed) for node in program.pane_nodes() for feed in node.feeds]
     row_feeds = [(node, feed) for node in program.row_nodes() for feed in node.feeds]
@@ -61,7 +63,7 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
         name = chunk.stream
         schema = program.late_schemas[name]
         screened = chunk.screen(con, rules[name], read_schema(schema))
-        seen[name] = fold([seen[name], Observation(screened.largest)])
+        seen[name] = fold([seen[name], observe_rows(con, streams[name], orders, screened.largest)])
         counts[name] = _count(counts[name], chunk.num_rows, screened.late)
         if screened.late is not None:
             file = write_file(orders.store, f"late/{name}", orders.version, screened.late, schema)
@@ -86,9 +88,16 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
 
 
 def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
-    missed = pc.sum(pc.equal(late.column("_reason"), "late")).as_py() if late is not None else 0
-    rejected = late.num_rows - missed if late is not None else 0
-    return replace(count, rows=count.rows + rows, late=count.late + missed, rejected=count.rejected + rejected)
+    count = replace(count, rows=count.rows + rows)
+    if late is None:
+        return count
+    missed, contradicting = (pc.sum(pc.equal(late.column("_reason"), r)).as_py() or 0 for r in PART_OF_STREAM)
+    return replace(
+        count,
+        late=count.late + missed,
+        contradicting=count.contradicting + contradicting,
+        rejected=count.rejected + late.num_rows - missed - contradicting,
+    )
 
 
 def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int) -> str:

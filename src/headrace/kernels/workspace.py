@@ -58,6 +58,10 @@ class Workspace:
         else:
             self._with[view] = [*items, f"{view} AS ({sql})"]
 
+    def define_over(self, view: str, sql: str, reads: Sequence[str]) -> None:
+        """A relation by SQL over several relations."""
+        self.define(view, sql, None, [item for name in reads for item in self._with[name]])
+
     def store(self, name: str, sql: str) -> None:
         """A temporary table of this round."""
         self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")

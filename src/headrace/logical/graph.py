@@ -45,6 +45,11 @@ class Stream:
     horizon: int | None = None  # how far ahead of the clock a progressing value may be (ticks)
     format: str | None = None  # None: the DataFrame is given in Python
     options: tuple[tuple[str, str], ...] = ()
+    mark: exp.Expr | None = None  # true for rows that punctuate
+    marks_are_data: bool = True  # whether such rows are rows of the stream too
+    beside: str | None = None  # the table or function that tells bounds beside the stream
+    groups: tuple[str, ...] = ()  # columns: each group of rows makes progress by itself
+    idle: int | None = None  # ticks of silence after which progress follows the clock
 
     def option(self, name: str) -> str | None:
         """An option of the source, whatever the case of its name."""

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from headrace.dialect.duck_expression import spark_sql
-from headrace.logical.graph import Aggregate, Branch, Rows
+from headrace.errors import PlanError
+from headrace.logical.graph import Aggregate, Branch, Rows, Stream
 from headrace.logical.rewrite import substitute
 from headrace.optimizer.plan import (
     CallColumns,
+    ObservedColumns,
     PaneTable,
     PassingRows,
     Plan,
@@ -40,13 +42,21 @@ def collect_columns(plan: Plan, typer: Typer) -> Plan:
         if isinstance(t, RowTable)
     }
     passing = tuple(collecting.pass_rows())
+    observed = {name: collecting.observe(stream) for name, stream in plan.graph.streams.items()}
     columns = {}
     for stream, expressions in collecting.expressions.items():
         types = typer.types(stream, list(expressions.values()))
         columns[stream] = tuple(
             SourceColumn(f"c{i}", e, t) for i, (e, t) in enumerate(zip(expressions.values(), types, strict=True))
         )
-    return plan.with_(columns=columns, feeds=feeds, row_feeds=row_feeds, passing=passing)
+    for name, found in observed.items():
+        mark = next((c for c in columns[name] if c.name == found.mark), None)
+        if mark is not None and mark.type != "boolean":
+            raise PlanError(
+                f"stream {name}: PUNCTUATED BY takes a predicate, true for rows that punctuate; "
+                f"{mark.expression.sql(dialect='spark')} is {mark.type}"
+            )
+    return plan.with_(columns=columns, feeds=feeds, row_feeds=row_feeds, passing=passing, observed=observed)
 
 
 def _input(plan: Plan, table: PaneTable) -> str:
@@ -64,6 +74,10 @@ class _Collecting:
         mine, spelled = self.expressions[stream], spark_sql(expression)
         mine.setdefault(spelled, expression)
         return f"c{list(mine).index(spelled)}"
+
+    def observe(self, stream: Stream) -> ObservedColumns:
+        groups = tuple(self.name(stream.name, exp.column(c)) for c in stream.groups)
+        return ObservedColumns(groups, self.name(stream.name, stream.mark) if stream.mark is not None else None)
 
     def feed(self, table: PaneTable) -> tuple[TableFeed, ...]:
         members = {name: self.plan.graph.relations[name] for name in table.members}

@@ -11,9 +11,8 @@ from typing import Any
 
 from headrace.errors import OptionError
 from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows, Stream, inputs_of
-from headrace.optimizer.describe import describe_length, describe_window
+from headrace.optimizer.describe import describe_length, describe_progress, describe_window
 from headrace.optimizer.plan import PaneTable, Plan, RowTable, Table
-from headrace.progress import Slack
 from headrace.progress.waits import Back, Wait
 
 
@@ -54,8 +53,7 @@ def _tables(plan: Plan) -> list[Table]:
 
 
 def _stream_line(plan: Plan, stream: Stream) -> str:
-    slack = stream.policy.bound if isinstance(stream.policy, Slack) else 0
-    progress = f"slack {describe_length(slack, stream.unit)}" if slack else "ordered"
+    progress = describe_progress(stream)
     reading, columns = plan.readings[stream.name], len(plan.columns[stream.name])
     reader = "its files are read in the tasks" if reading.in_tasks else f"read by Spark: {reading.reason}"
     return f"stream {stream.name}: progressing on {stream.on}, {progress}; {_count(columns, 'expression')}; {reader}"
@@ -77,6 +75,9 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
         lines.append(f"    {'  ' * depth}{name:<{width - 2 * depth}}  {_describe(plan.graph, name)}")
     bound = plan.bounds[table.id]
     lines.append(f"    keeps {bound.keeps} {bound.until}")
+    if table.id in plan.early:
+        groups = ", ".join(member.keys[i].sql(dialect="spark") for i in plan.early[table.id])
+        lines.append(f"    closes the windows of each ({groups}) by its own progress")
     return lines
 
 
@@ -165,6 +166,7 @@ def _make_data(plan: Plan) -> dict[str, Any]:
         "streams": {
             s.name: {
                 "progressing": s.on,
+                "progress": describe_progress(s),
                 "reading": "tasks" if plan.readings[s.name].in_tasks else "spark",
                 "reason": plan.readings[s.name].reason,
                 "columns": {c.name: c.expression.sql(dialect="spark") for c in plan.columns[s.name]},
@@ -210,6 +212,7 @@ def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
         "queries": _queries_of(plan, table),
         "keeps": plan.bounds[table.id].keeps,
         "until": plan.bounds[table.id].until,
+        "early": [keys[i].sql(dialect="spark") for i in plan.early.get(table.id, ())],
     }
 
 

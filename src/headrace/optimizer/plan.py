@@ -194,6 +194,14 @@ class PassingRows:
 
 
 @dataclass(frozen=True)
+class ObservedColumns:
+    """What the progress of a stream is read from: names of source columns."""
+
+    groups: tuple[str, ...] = ()
+    mark: str | None = None  # true for punctuating rows
+
+
+@dataclass(frozen=True)
 class Reading:
     """Who decodes the rows of a stream: the tasks, or Spark for a reason."""
 
@@ -232,6 +240,8 @@ class Plan:
     row_feeds: Mapping[str, tuple[RowFeedColumns, ...]] = field(default_factory=dict)  # by table
     passing: tuple[PassingRows, ...] = ()
     readings: Mapping[str, Reading] = field(default_factory=dict)  # by stream
+    observed: Mapping[str, ObservedColumns] = field(default_factory=dict)  # by stream
+    early: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # table -> keys by which groups close on their own
 
     def with_(self, **decided: object) -> Plan:
         """The plan with more decided."""

@@ -190,7 +190,9 @@ class _Lowering:
         self, table: PaneTable, keys: int, merges: Sequence[str], stored: object, feeds: tuple[SourceFeed, ...] = ()
     ) -> PaneNode:
         windows = [self._relation(m).window for m in table.members]
-        name = self._name_node(table, (stored, merges, table.grid, table.generation, windows))
+        early = self.plan.early.get(table.id, ())
+        identity = (stored, merges, table.grid, table.generation, windows)
+        name = self._name_node(table, (*identity, early) if early else identity)
         outputs = tuple(ClosedWindows(w, f"w_{name}_{i}") for i, w in enumerate(table.windows))
         return PaneNode(
             name,
@@ -203,6 +205,7 @@ class _Lowering:
             table.grid,
             outputs,
             feeds,
+            early,
         )
 
     def _name_node(self, table: Table, stored: object) -> str:
@@ -334,10 +337,29 @@ class _Lowering:
                 if isinstance(node, PaneNode) and any(f.stream == stream.name for f in node.feeds)
                 for window in node.windows
             ]
-            unique = tuple(dict.fromkeys(missable))
+            early = [
+                (window, node.waits)
+                for node in nodes
+                if isinstance(node, PaneNode) and node.groups and any(f.stream == stream.name for f in node.feeds)
+                for window in node.windows
+            ]
             joined = [n.waits for n in nodes if isinstance(n, RowNode) and any(f.stream == stream.name for f in n.feeds)]
-            waits = tuple(dict.fromkeys(joined))
-            streams.append(SourceStream(stream.name, stream.unit, stream.policy, stream.horizon, unique, waits))
+            observed = plan.observed[stream.name]
+            streams.append(
+                SourceStream(
+                    stream.name,
+                    stream.unit,
+                    stream.policy,
+                    stream.horizon,
+                    tuple(dict.fromkeys(missable)),
+                    tuple(dict.fromkeys(joined)),
+                    tuple(dict.fromkeys(early)),
+                    observed.groups,
+                    observed.mark,
+                    stream.marks_are_data,
+                    stream.idle,
+                )
+            )
         return Program(
             fingerprint=hashlib.sha256(repr((nodes, levels, passing)).encode()).hexdigest()[:16],
             pids=plan.settings.pids,

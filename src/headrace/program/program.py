@@ -53,6 +53,7 @@ class PaneNode:
     grid: Grid
     outputs: tuple[ClosedWindows, ...]
     feeds: tuple[SourceFeed, ...] = ()
+    groups: tuple[int, ...] = ()  # keys that tell apart the groups whose windows close on their own
 
     @property
     def windows(self) -> tuple[WindowSpec, ...]:
@@ -196,6 +197,11 @@ class SourceStream:
     horizon: int | None
     missable: tuple[tuple[WindowSpec, Waits], ...]  # windows a row may miss, and whose progress closes them
     joined: tuple[Waits, ...] = ()  # progress of the joins that read it: a row behind it has missed partners
+    early: tuple[tuple[WindowSpec, Waits], ...] = ()  # those of the windows that close group by group
+    groups: tuple[str, ...] = ()  # columns of the source frame that tell groups apart
+    mark: str | None = None  # the column that is true for punctuating rows
+    marks_are_data: bool = True
+    idle: int | None = None  # ticks of silence after which progress follows the clock
 
 
 @dataclass(frozen=True)

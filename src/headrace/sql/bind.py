@@ -85,8 +85,9 @@ class Binder:
 
     # -- streams --------------------
     def create_stream(self, statement: CreateStream) -> Stream:
+        self._script = statement.script
         columns = columns_of(statement)
-        stream = declared_stream(statement.name, columns, statement.on, statement.slack, statement.horizon)
+        stream = declared_stream(statement.name, columns, statement.on, statement.progress)
         stream = Stream(
             **{**stream.__dict__, "format": statement.format, "options": tuple(statement.options.items())}
         )
@@ -94,11 +95,19 @@ class Binder:
 
     def add_stream(self, stream: Stream) -> Stream:
         self._new_name(stream.name)
-        self.streams[stream.name] = stream
         columns = tuple((c, exp.column(c)) for c, _ in stream.columns)
-        self.relations[stream.name] = Rows(
-            stream.name, (Branch(stream.name, None, columns),), stream.on, stream.unit
-        )
+        rows = Rows(stream.name, (Branch(stream.name, None, columns),), stream.on, stream.unit)
+        if stream.mark is not None:
+            scope = Scope(rows, stream.name, self._fail, self.user_defined)
+            if (bad := scope.aggregate_in(stream.mark)) is not None:
+                raise self._fail(bad, f"stream {stream.name}: a row punctuates by its own columns, not by an aggregate")
+            mark = scope.resolve(stream.mark)
+            stream = replace(stream, mark=mark)
+            if not stream.marks_are_data:
+                others = exp.not_(exp.Coalesce(this=exp.paren(mark), expressions=[exp.false()]))
+                rows = replace(rows, branches=(Branch(stream.name, others, columns),))
+        self.streams[stream.name] = stream
+        self.relations[stream.name] = rows
         return stream
 
     # -- queries --------------------

@@ -20,15 +20,29 @@ class ColumnDef:
 
 
 @dataclass(frozen=True)
+class ProgressClause:
+    """How progress is known: the words, not yet in ticks. Without a slack and punctuation the stream is ordered."""
+
+    slack: str | int | None = None
+    rows: int | None = None  # a slack in rows
+    by: exp.Expr | None = field(default=None, hash=False)  # true for rows that punctuate
+    data: bool = True  # whether those are rows of the stream too
+    beside: str | None = None  # table or function that tells bounds
+    groups: tuple[str, ...] = ()  # columns; each group of rows makes progress by itself
+    idle: str | int | None = None
+    horizon: str | int | None = None
+
+
+@dataclass(frozen=True)
 class CreateStream:
     name: str
     columns: tuple[ColumnDef, ...]  # none: those of the source
     on: str
-    slack: str | None  # None: ordered
-    horizon: str | None
+    progress: ProgressClause
     format: str
     options: dict[str, str] = field(hash=False)
     text: str = ""
+    script: str = ""  # the text positions in its predicate point into
 
 
 @dataclass(frozen=True)
