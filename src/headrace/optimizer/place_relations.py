@@ -139,6 +139,7 @@ class _Placing:
         rows = self._describe_rows(given.relation)
         agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation)
         columns = {c.column for c in (*join.visible, *join.hidden) if c.input == number}
+        columns -= find_implied(self.plan, join, number).keys()
         found = self.shared.get(agreed)
         if found is not None:
             old = self.tables[found]
@@ -222,6 +223,22 @@ class _Placing:
         if has is None:
             return f"{source} does not show what its rows are partitioned by"
         return f"{source} is partitioned by ({', '.join(has)}), which {name} does not group by"
+
+
+def find_implied(plan: Plan, join: Join, number: int) -> dict[str, str]:
+    """The columns of an input that its stored rows have anyway, each as what it is there: a key, or the progressing value."""
+    given, types = join.inputs[number], plan.joins.get(join.name)
+    declared = plan.types.get(given.relation, {})
+    if types is None:
+        return {}
+    found = {
+        key.name: f"k{i}"
+        for i, key in enumerate(given.keys)
+        if isinstance(key, exp.Column) and types.keys[i] == types.inputs[number][i] and types.keys[i] not in ("float", "double")
+    }
+    if declared.get(given.time) in ("timestamp", "timestamp_ntz", "bigint"):
+        found[given.time] = "_t"
+    return found
 
 
 def _derive(relation: Derive, part: Part) -> Part:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.logical.graph import Graph, Join
+from headrace.optimizer.place_relations import find_implied
 from headrace.optimizer.plan import Plan, RowTable
 from headrace.physical.keys import normalize_key
 from headrace.physical.result_sql import ResultSql, show_window_sql
@@ -85,7 +86,7 @@ def lower_join(
     sides = []
     for i, id_ in enumerate(ids):
         columns = [
-            f"v{tables[id_].columns.index(c.column)} AS {quote_name(c.name)}"
+            f"{_stored_sql(plan, join, i, tables[id_], c.column)} AS {quote_name(c.name)}"
             for c in (*join.visible, *join.hidden)
             if c.input == i
         ]
@@ -120,6 +121,18 @@ def lower_join(
         padded,
         join.window,
     )
+
+
+def _stored_sql(plan: Plan, join: Join, number: int, table: RowTable, column: str) -> str:
+    """A column of an input, from the rows that are stored of it."""
+    if column in table.columns:
+        return f"v{table.columns.index(column)}"
+    stored, relation = find_implied(plan, join, number)[column], join.inputs[number].relation
+    if stored != "_t":
+        return stored
+    tick = "_t + 1" if plan.graph.is_windowed(relation) else "_t"
+    make = {"timestamp": "make_timestamptz({})", "timestamp_ntz": "make_timestamp({})"}
+    return make.get(plan.types[relation][column], "{}").format(tick)
 
 
 def time_sql(graph: Graph, relation: str, column: str) -> str:
