@@ -11,7 +11,8 @@ spread over much more time than the band is wide, both sides get a bucket of tha
 Outer, semi- and anti-joins ask whether a row has met a partner. A row of the kept side is *complete* when the other
 side's low-watermark has passed everything it reaches; then its partners, if any, are all here, so that nothing needs to be
 remembered of a row but itself. A semi-join gives a row when its first partner is here: a new row that has one, or
-an old row that has a new one and had none before.
+an old row that has a new one and had none before. SELECT DISTINCT is the join of a stream with its own past: a row is new
+if none before it was equal (section 8.2: DupElim).
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class _Round:
             terms += [t for i in range(len(self.inputs)) if (t := self._inner(i)) is not None]
         if kind == "semi":
             terms += self._semi()
+        if kind == "distinct":
+            terms += self._distinct()
         for side in {"left": (0,), "full": (0, 1), "anti": (0,)}.get(kind, ()):
             before, after = complete[side]
             terms += self._unmatched(side, before, after, born[side])
@@ -172,6 +175,18 @@ class _Round:
                 tests = [("EXISTS", partners), *([("NOT EXISTS", before)] if before is not None else [])]
                 terms.append(self._select_where(0, old, tests))
         return terms
+
+    def _distinct(self) -> list[str]:
+        """New rows, each once, without those that were there before."""
+        (rows,), span = self.inputs, self.spans[0]
+        new = self._register(0, rows.new)
+        if new is None or span is None:
+            return []
+        where = ""
+        if (old := self._register(0, rows.old(*span))) is not None:
+            same = " AND ".join(f"i0.k{i} IS NOT DISTINCT FROM i1.k{i}" for i in range(self.step.keys))
+            where = f" WHERE NOT EXISTS (SELECT 1 FROM {old} AS i1 WHERE {same})"
+        return [f"SELECT {self.step.outputs} FROM (SELECT DISTINCT * FROM {new}) AS i0{where}"]
 
     def _unmatched(self, side: int, before: int | None, after: int | None, born: int | None) -> list[str]:
         """Rows of a kept input that became complete and have no partner; those with a null key never have one."""

@@ -2,7 +2,7 @@
 
 What came since the last round is *new*, everything before *old*; joins read both (`kernels/join_rows.py`). Old rows are segments
 on disk, read when a join asks for a span of values that they cover, and never copied. Rows with a null key meet nobody: joins see
-them while they are new, and they are not kept.
+them while they are new, and they are not kept (unless for SELECT DISTINCT, to which nulls are equal).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class StoredRows:
             return None
         rows = pa.concat_tables(tables)
         wanted = pc.greater_equal(rows["_t"], self._needed) if self._needed > FLOOR else None
-        for i in range(self.node.keys):
+        for i in range(0 if self.node.nulls else self.node.keys):
             if rows[f"k{i}"].null_count:
                 known = pc.is_valid(rows[f"k{i}"])
                 wanted = known if wanted is None else pc.and_(wanted, known)

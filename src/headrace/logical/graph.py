@@ -145,7 +145,8 @@ class Join:
     """Rows of several relations with equal keys that are near in time.
 
     `kind` is inner (any number of inputs), or of two inputs left, full, semi or anti: the first input is the one whose
-    rows are kept, or looked up. `condition` is over the join's columns, those of `hidden` included, which it has for
+    rows are kept, or looked up. With one input it is distinct: a row is there if no row before it had the same keys.
+    `condition` is over the join's columns, those of `hidden` included, which it has for
     nobody else. With a `window` each result is there once for every window its rows share, and has its bounds.
     """
 

@@ -33,6 +33,8 @@ def bound_state(plan: Plan) -> Plan:
 def _bound_rows(plan: Plan, table: RowTable) -> StateBound:
     """Rows are kept until no other input of any join has a row to come that reaches them."""
     longest, others, unit = 0, set(), "us"
+    if all(len(join.inputs) == 1 for n, _ in table.readers if isinstance(join := plan.graph.relations[n], Join)):
+        return StateBound("rows", "until progress passes them")
     for name, number in table.readers:
         join = plan.graph.relations[name]
         assert isinstance(join, Join)

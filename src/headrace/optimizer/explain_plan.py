@@ -101,6 +101,8 @@ def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
 def describe_join(plan: Plan, join: Join) -> str:
     """A join in a line: what meets what, how near in time, in which order."""
     tables = plan.inputs_of.get(join.name, ())
+    if join.kind == "distinct":
+        return f"distinct rows of {tables[0]}"
     inputs = " ⋈ ".join(f"{i.alias} ({t})" for i, t in zip(join.inputs, tables, strict=False))
     near = []
     for i, one in enumerate(join.inputs):

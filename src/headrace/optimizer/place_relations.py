@@ -234,7 +234,9 @@ def find_implied(plan: Plan, join: Join, number: int) -> dict[str, str]:
     found = {
         key.name: f"k{i}"
         for i, key in enumerate(given.keys)
-        if isinstance(key, exp.Column) and types.keys[i] == types.inputs[number][i] and types.keys[i] not in ("float", "double")
+        if isinstance(key, exp.Column)
+        and types.keys[i] == types.inputs[number][i]
+        and (join.kind == "distinct" or types.keys[i] not in ("float", "double"))  # 0.0 stands for -0.0 among keys
     }
     if declared.get(given.time) in ("timestamp", "timestamp_ntz", "bigint"):
         found[given.time] = "_t"

@@ -36,6 +36,7 @@ def lower_row_table(plan: Plan, table: RowTable, name: str) -> RowNode:
         len(table.columns),
         table.partition,
         reach,
+        any(join.kind == "distinct" for join, _ in readers),
         feeds,
     )
 
@@ -61,6 +62,8 @@ def find_needed(plan: Plan, join: Join, number: int) -> Waits:
     count, until every row they may have met is complete.
     """
     waits, bounds = input_waits(plan, join), join.bounds
+    if join.kind == "distinct":
+        return waits[0]
     needed = bounds.needed(number, waits)
     if join.kind == "inner" or (join.kind != "full" and number == 0):
         return needed

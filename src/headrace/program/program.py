@@ -97,6 +97,7 @@ class RowNode:
     values: int
     partition: tuple[int, ...]
     reach: int  # ticks that a row may be apart from one it meets
+    nulls: bool  # whether rows with a null key are kept
     feeds: tuple[RowFeed, ...] = ()
 
 

@@ -21,6 +21,9 @@ from headrace.logical.graph import (
     Branch,
     Derive,
     Graph,
+    Join,
+    JoinColumn,
+    JoinInput,
     Merge,
     Output,
     Relation,
@@ -29,6 +32,7 @@ from headrace.logical.graph import (
 )
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import both, substitute
+from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_join import JoinBinder
 from headrace.sql.declare import columns_of, declared_stream
 from headrace.sql.error_places import error, suggest
@@ -349,8 +353,24 @@ class Binder:
             inner = Aggregate(**{**aggregate.__dict__, "name": self._name_part()})
             self.relations[inner.name] = inner
             return distinct(name, inner.name, inner.columns, None, inner.unit)
+        if window is None and not windowed:
+            return self._distinct_rows(name, source, scope.outputs(select.expressions))
         outputs = scope.outputs(select.expressions, windowed=True)
         return distinct(name, source.name, outputs, window, source.unit, attribute)
+
+    def _distinct_rows(self, name: str, source: Relation, outputs: tuple[Output, ...]) -> Relation:
+        """SELECT DISTINCT of rows as they come: what was seen is remembered until progress passes it (document 003 §8.2)."""
+        rows = self._add_part(self._derive_rows(self._name_part(), source, outputs, None))
+        time = next(iter(find_progress(self.graph(), rows.name)), None)
+        if time is None:
+            raise PlanError(
+                "SELECT DISTINCT of rows remembers them until progress has passed them: select the progressing attribute too, "
+                "or give the stream a window, like [RANGE 1 MINUTE], for the distinct rows of each window"
+            )
+        columns = tuple(JoinColumn(c, 0, c) for c in rows.columns)
+        keys = tuple(exp.column(exp.to_identifier(c, quoted=True)) for c in rows.columns)
+        inputs = (JoinInput(rows.name, rows.name, time, keys),)
+        return Join(name, inputs, "distinct", TimeBounds(1), None, columns, (), rows.unit)
 
     def _nothing_aggregated(self, select: exp.Select) -> HeadraceError:
         for call in select.find_all(exp.Anonymous):
