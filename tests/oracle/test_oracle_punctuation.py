@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def make_rows(rng: random.Random, count: int, disorder: str, keys: str = "aaabbc
 
 def cut_rows(rng: random.Random, rows: list[Row], batches: int) -> list[list[Row]]:
     cuts = [0, *sorted(rng.randrange(len(rows) + 1) for _ in range(batches - 1)), len(rows)]
-    return [rows[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [rows[a:b] for a, b in pairwise(cuts)]
 
 
 def add_marks(rng: random.Random, rows: list[Row], by_group: bool, lies: float, skipped: Any = "z") -> list[Row]:

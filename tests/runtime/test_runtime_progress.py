@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from spark_kit import at, drained, stream_sql, write
 
 import headrace as hr
 from headrace.errors import HeadraceError, SourceError
+from spark_kit import at, drained, stream_sql, write
 
 MARKED = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("mark", pa.bool_())])
 COLUMNS = "ts TIMESTAMP, k STRING, mark BOOLEAN"
