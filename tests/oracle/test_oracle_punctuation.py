@@ -6,10 +6,10 @@ planner, the kernels or `progress/` is used.
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +150,7 @@ def make_rows(rng: random.Random, count: int, disorder: str, keys: str = "aaabbc
 
 def cut_rows(rng: random.Random, rows: list[Row], batches: int) -> list[list[Row]]:
     cuts = [0, *sorted(rng.randrange(len(rows) + 1) for _ in range(batches - 1)), len(rows)]
-    return [rows[a:b] for a, b in itertools.pairwise(cuts)]
+    return [rows[a:b] for a, b in pairwise(cuts)]
 
 
 def add_marks(rng: random.Random, rows: list[Row], by_group: bool, lies: float, skipped: Any = "z") -> list[Row]:
@@ -165,7 +165,7 @@ def add_marks(rng: random.Random, rows: list[Row], by_group: bool, lies: float, 
     return out
 
 
-SEEDS = range(4)
+SEEDS = [0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("disorder", ["band", "block"])
@@ -221,11 +221,12 @@ def test_punctuation_for_groups(seed: int, lies: float, tmp_path: Path, monkeypa
         return Known(min(own.values(), default=FLOOR), own, lambda row: own.get(row[1], FLOOR))
 
     skipped = "c" if seed == 0 else "z"
-    rows = add_marks(rng, make_rows(rng, 90, rng.choice(["band", "block"])), True, lies, skipped)
+    rows = add_marks(rng, make_rows(rng, 60, rng.choice(["band", "block"])), True, lies, skipped)
     last = max(r[0] for r in rows)
     rows += [(last, k, 0, True) for k in ("a", "b", "c", None) if k != skipped]
     run = run_and_compare("PUNCTUATED BY (mark) FOR (k)", cut_rows(rng, rows, 9), bounds, tmp_path, rng, by_group=True)
-    assert (run.manifest.streams["s"].low_watermark is None) == (seed == 0)
+    low = run.manifest.streams["s"].low_watermark
+    assert (low is not None and low >= last) == (seed != 0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -234,7 +235,7 @@ def test_slack_per_partition(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
     rng = random.Random(seed)
     shrink_limits(rng, monkeypatch)
     skew = {"a": 0, "b": 90 * S, "c": 400 * S, None: 0}
-    rows = [(t + skew[k], k, v, m) for t, k, v, m in make_rows(rng, 90, "band")]
+    rows = [(t + skew[k], k, v, m) for t, k, v, m in make_rows(rng, 60, "band")]
 
     def bounds(batches: list[list[Row]], _: list[int]) -> Known:
         seen = [r for b in batches for r in b]

@@ -54,7 +54,7 @@ def test_slack_in_rows_is_safe_whatever_the_order_in_a_batch(
         batch = [t for rows in tasks for t in rows]
         rng.shuffle(batch)
         order += batch
-        true = max(order[: len(order) - slack], default=None) if slack else max(order)
+        true = max(order[: max(0, len(order) - slack)], default=None)
         assert frontier.bound is None or (true is not None and frontier.bound <= true)
 
 
@@ -68,7 +68,7 @@ def test_slack_in_rows_is_as_high_as_is_safe(arriving: list[list[list[int]]], sl
         frontier = advance(frontier, SlackRows(slack).frontier(seen))
         seen = keep_needed(SlackRows(slack), seen, frontier)
         order += sorted(t for rows in tasks for t in rows)
-        worst = max(order[: len(order) - slack], default=None)
+        worst = max(order[: max(0, len(order) - slack)], default=None)
         best = worst if best is None else max(best, worst) if worst is not None else best
         assert frontier.bound == best
         assert sum(a.rows for a in seen.arrivals[1:-1]) <= slack

@@ -478,3 +478,107 @@ SELECT k.a AS x, count(*) AS n FROM ticks [RANGE 60] GROUP BY k.a
 CREATE QUERY `nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn` AS SELECT * FROM tcp
 -- =>
 -- SqlError: the name nnnnnnnnnnnnnnnnnnnn… is 204 bytes long; names become names of folders and have at most 200 bytes
+
+-- # punctuation that would import code
+CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts PUNCTUATED FROM 'module:function' FROM 'parquet'
+-- =>
+-- SqlError: stream s: PUNCTUATED FROM 'module:function': a text does not import code. Register the function in Python, session.bounds('name', function), and write PUNCTUATED FROM 'name'; or name a table, a file or a folder
+
+-- # punctuation without a predicate
+CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts PUNCTUATED BY () FROM 'parquet'
+-- =>
+-- SqlError: expected a predicate that is true for punctuating rows, like (kind = 'mark')
+--   line 1: CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts PUNCTUATED BY () FROM 'parquet'
+--                                                                                    ^
+
+-- # punctuation by something unknown
+CREATE STREAM s (ts TIMESTAMP, kind STRING) PROGRESSING ON ts PUNCTUATED BY (knd = 'mark') FROM 'parquet'
+-- =>
+-- SqlError: s has no column 'knd'. Did you mean 'kind'?
+--   line 1: CREATE STREAM s (ts TIMESTAMP, kind STRING) PROGRESSING ON ts PUNCTUATED BY (knd = 'mark') FROM 'parquet'
+--                                                                                        ^^^
+
+-- # punctuation by an aggregate
+CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts PUNCTUATED BY (max(v) > 1) FROM 'parquet'
+-- =>
+-- SqlError: stream s: a row punctuates by its own columns, not by an aggregate
+--   line 1: CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts PUNCTUATED BY (max(v) > 1) FROM 'parquet'
+--                                                                                  ^^^^^
+
+-- # punctuation by two things
+CREATE STREAM s (ts TIMESTAMP, v INT, w INT) PROGRESSING ON ts PUNCTUATED BY (v = 1, w = 1) FROM 'parquet'
+-- =>
+-- SqlError: expected one predicate over the columns of the stream
+--   line 1: CREATE STREAM s (ts TIMESTAMP, v INT, w INT) PROGRESSING ON ts PUNCTUATED BY (v = 1, w = 1) FROM 'parquet'
+--                                                                                         ^^^^^^^^^^^^
+
+-- # punctuation by what is no predicate
+CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts PUNCTUATED BY (v + 1) FROM 'parquet';
+CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 1 MINUTE]
+-- =>
+-- PlanError: stream s: PUNCTUATED BY takes a predicate, true for rows that punctuate; v + 1 is int
+
+-- # a predicate that is not closed
+CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts PUNCTUATED BY (v = 1 FROM 'parquet'
+-- =>
+-- SqlError: expected ')' after the predicate of punctuating rows, but the statement ends here
+--   line 1: CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts PUNCTUATED BY (v = 1 FROM 'parquet'
+--                                                                                             ^^^^^^^^^
+
+-- # groups of punctuation with the word for slack
+CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts PUNCTUATED BY (v = 1) PER (v) FROM 'parquet'
+-- =>
+-- SqlError: punctuation is FOR groups: write FOR (column, …)
+--   line 1: CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts PUNCTUATED BY (v = 1) PER (v) FROM 'parquet'
+--                                                                                         ^^^
+
+-- # groups of slack with the word for punctuation
+CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts SLACK 10 ROWS FOR (v) FROM 'parquet'
+-- =>
+-- SqlError: ORDERED and SLACK hold PER group: write PER (column, …)
+--   line 1: CREATE STREAM s (ts TIMESTAMP, v INT) PROGRESSING ON ts SLACK 10 ROWS FOR (v) FROM 'parquet'
+--                                                                                 ^^^
+
+-- # groups by an unknown column
+CREATE STREAM s (ts TIMESTAMP, link INT) PROGRESSING ON ts ORDERED PER (lnk) FROM 'parquet'
+-- =>
+-- SqlError: stream s: 'lnk' is not a column, so there are no groups by it. Did you mean 'link'?
+
+-- # groups by a column twice
+CREATE STREAM s (ts TIMESTAMP, link INT) PROGRESSING ON ts ORDERED PER (link, LINK) FROM 'parquet'
+-- =>
+-- SqlError: stream s: link is named twice among the columns of its groups
+
+-- # groups by a number that has no equals
+CREATE STREAM s (ts TIMESTAMP, x DOUBLE) PROGRESSING ON ts ORDERED PER (x) FROM 'parquet'
+-- =>
+-- SqlError: stream s: x is DOUBLE, but groups that make progress by themselves are told apart by texts, integers or booleans
+
+-- # part of a row of slack
+CREATE STREAM s (ts TIMESTAMP, x DOUBLE) PROGRESSING ON ts SLACK 1.5 ROWS FROM 'parquet'
+-- =>
+-- SqlError: expected a whole number of rows, found '1.5'
+--   line 1: CREATE STREAM s (ts TIMESTAMP, x DOUBLE) PROGRESSING ON ts SLACK 1.5 ROWS FROM 'parquet'
+--                                                                            ^^^
+
+-- # too many rows of slack
+CREATE STREAM s (ts TIMESTAMP, x DOUBLE) PROGRESSING ON ts SLACK 5000000 ROWS FROM 'parquet'
+-- =>
+-- SqlError: stream s: SLACK in rows: expected 0 to 500000, got 5000000
+
+-- # a lull where there is no clock
+CREATE STREAM s (n BIGINT, k STRING) PROGRESSING ON n ORDERED IDLE AFTER 10 SECONDS FROM 'parquet'
+-- =>
+-- SqlError: stream s: IDLE AFTER advances to the clock, but n is BIGINT and knows no clock; leave it out, or punctuate the stream
+
+-- # a lull of no time
+CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts ORDERED IDLE AFTER 0 SECONDS FROM 'parquet'
+-- =>
+-- SqlError: stream s: IDLE AFTER must be longer than nothing, got 0 SECONDS
+
+-- # a lull said twice
+CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts ORDERED IDLE AFTER 1 SECOND HORIZON 1 DAY IDLE AFTER 2 SECONDS FROM 'parquet'
+-- =>
+-- SqlError: IDLE AFTER is there twice
+--   line 1: CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts ORDERED IDLE AFTER 1 SECOND HORIZON 1 DAY IDLE AFTER 2 SECONDS FROM 'parquet'
+--                                                                                                                     ^^^^^

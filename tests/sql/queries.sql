@@ -241,3 +241,16 @@ CREATE QUERY q AS SELECT m['a'] AS a, max(m['b']) AS b FROM s [RANGE 1 MINUTE] W
 SELECT ((((((((((((((((((((((((((((((((((((((((((((((((((srcIP)))))))))))))))))))))))))))))))))))))))))))))))))) AS k, ((((((((((((((((((((((((((((((((((((((((((((((((((max(len))))))))))))))))))))))))))))))))))))))))))))))))))) AS m FROM tcp [RANGE 1 MINUTE] GROUP BY ((((((((((((((((((((((((((((((((((((((((((((((((((srcIP))))))))))))))))))))))))))))))))))))))))))))))))))
 -- =>
 -- q: (k = k0, m = (a0), window_start, window_end) from tcp [range 60000000 slide 60000000] by (srcIP) of max(len)
+
+-- # rows that only punctuate are in no query
+CREATE STREAM m (ts TIMESTAMP, link INT, kind STRING) PROGRESSING ON ts PUNCTUATED BY (KIND = 'mark') NOT DATA FOR (link) FROM 'kafka';
+CREATE QUERY q AS SELECT link, count(*) AS n FROM m [RANGE 1 MINUTE] WHERE link > 1 GROUP BY link
+-- =>
+-- q$1: rows (ts, link, kind) from m where NOT COALESCE((kind = 'mark'), FALSE) AND link > 1, progress on ts
+-- q: (link = k0, n = a0, window_start, window_end) from q$1 [range 60000000 slide 60000000] by link of count()
+
+-- # every clause of progress together
+CREATE STREAM m (ts TIMESTAMP, link INT) PROGRESSING ON ts SLACK 100 ROWS PER (link) HORIZON 2 DAYS IDLE AFTER 1 MINUTE FROM 'kafka';
+CREATE QUERY q AS SELECT link FROM m
+-- =>
+-- q: rows (link) from m, no progress

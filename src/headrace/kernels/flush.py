@@ -13,7 +13,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.program.messages import Flush
-from headrace.program.program import Advance, Compute, GatherNode, JoinRows, PaneNode, Program, Send
+from headrace.program.program import (
+    Advance,
+    Compute,
+    GatherNode,
+    JoinRows,
+    JointNode,
+    PaneNode,
+    Program,
+    Send,
+)
 from headrace.progress.waits import Waits
 
 
@@ -38,6 +47,10 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
             found, tick = program.node(step.node), latest[step.node]
             if isinstance(found, GatherNode):
                 ends[found.view] = tick + 1
+            elif isinstance(found, JointNode):
+                ends[found.view] = tick + 1
+                for waits in found.each:
+                    complete(waits, tick + 1 + found.longest)
             elif isinstance(found, PaneNode):
                 for output in found.outputs:
                     end = ends[output.view] = output.window.last_end(tick)

@@ -19,6 +19,7 @@ from headrace.kernels import operator, payloads
 from headrace.kernels.connection import connect
 from headrace.kernels.gathering import Gathering
 from headrace.kernels.join_rows import define_join
+from headrace.kernels.joint_aggregation import JointAggregation
 from headrace.kernels.node_segments import NodeSegments
 from headrace.kernels.operator import CEILING, FLOOR, Operator, split_rounds
 from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
@@ -36,7 +37,18 @@ from headrace.program.messages import (
     StreamProgress,
     Timings,
 )
-from headrace.program.program import Advance, Compute, Emit, JoinRows, Node, PaneNode, Program, RowNode, Send
+from headrace.program.program import (
+    Advance,
+    Compute,
+    Emit,
+    JoinRows,
+    JointNode,
+    Node,
+    PaneNode,
+    Program,
+    RowNode,
+    Send,
+)
 from headrace.progress import (
     NOTHING_SEEN,
     Frontier,
@@ -130,6 +142,12 @@ class Slot:
             needed = meld_waits(node.needed, self._frontiers[1]).bound
             segments = self.segments[node.name]
             return StoredRows(node, self.space, segments.read_between, FLOOR if needed is None else needed)
+        if isinstance(node, JointNode):
+            bounds = [
+                [(meld_waits(own, f).bound, meld_waits(each, f).bound) for own, each in zip(node.own, node.each, strict=True)]
+                for f in self._frontiers
+            ]
+            return JointAggregation(node, self.space, lambda: self._read_state(node.name), bounds[0], bounds[1])
         if not isinstance(node, PaneNode):
             return Gathering(node, self.space)
         known = [meld_waits(node.waits, frontiers) for frontiers in self._frontiers]

@@ -101,6 +101,15 @@ class Call:
     where: exp.Expr | None = None
 
 
+@dataclass(frozen=True)
+class JointTime:
+    """A key of an aggregation that is a time of one of a join's inputs, or the start of its tumbling window."""
+
+    key: int
+    column: str
+    width: int
+
+
 Output = tuple[str, exp.Expr]
 
 
@@ -115,6 +124,7 @@ class Aggregate:
     outputs: tuple[Output, ...]
     having: exp.Expr | None = None
     on: str | None = None  # the column its window names, if it names one
+    joint: tuple[JointTime, ...] = ()  # instead of a window: the times of several inputs of a join, together
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -222,7 +232,9 @@ class Graph:
         relation = self.relations[name]
         if isinstance(relation, (Rows, Join)):
             return False
-        return isinstance(relation, Aggregate) or all(map(self.is_windowed, inputs_of(relation)))
+        if isinstance(relation, Aggregate):
+            return not relation.joint
+        return all(map(self.is_windowed, inputs_of(relation)))
 
     def reachable(self, names: Iterable[str]) -> set[str]:
         """The relations `names` and all they read, directly or not."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows
-from headrace.progress.waits import Wait, Waits, unite_waits
+from headrace.progress.waits import Floor, Wait, Waits, unite_waits
 
 ProgressColumns = Mapping[str, Waits]
 
@@ -27,6 +27,10 @@ def find_progress(graph: Graph, name: str) -> ProgressColumns:
     if isinstance(relation, Rows):
         waits = unite_waits([Wait(branch.stream) for branch in relation.branches])
         return {} if relation.time is None else {relation.time: waits}
+    if isinstance(relation, Aggregate) and relation.joint:
+        inner = find_progress(graph, relation.input)
+        starts = {f"k{t.key}": [w.then(Floor(t.width)) for w in inner[t.column]] for t in relation.joint}
+        return {n: tuple(starts[e.name]) for n, e in relation.outputs if isinstance(e, exp.Column) and e.name in starts}
     if isinstance(relation, Aggregate):
         return {"window_end": find_waits(graph, relation)}
     if isinstance(relation, Join):
@@ -54,6 +58,8 @@ def find_waits(graph: Graph, aggregate: Aggregate) -> Waits:
     inner = find_progress(graph, aggregate.input)
     if graph.is_windowed(aggregate.input):
         return inner["window_end"]
+    if aggregate.joint:
+        return inner[aggregate.joint[0].column]
     return inner.get(find_time(graph, aggregate) or "", ())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.logical.graph import Aggregate, Join
 from headrace.optimizer.describe import describe_length
-from headrace.optimizer.plan import PaneTable, Plan, RowTable, StateBound
+from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, StateBound
 
 
 def bound_state(plan: Plan) -> Plan:
@@ -12,6 +12,9 @@ def bound_state(plan: Plan) -> Plan:
     for table in plan.tables.values():
         if isinstance(table, RowTable):
             bounds[table.id] = _bound_rows(plan, table)
+            continue
+        if isinstance(table, JointTable):
+            bounds[table.id] = StateBound("groups", "until all inputs, or the join on one of the times, have passed them")
             continue
         if not isinstance(table, PaneTable):
             bounds[table.id] = StateBound("nothing", "from batch to batch")

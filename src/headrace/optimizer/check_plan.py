@@ -37,6 +37,8 @@ def check_plan(plan: Plan) -> Plan:
 
 def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) -> None:
     name = describe_input(graph, relation.input)
+    if relation.joint:
+        return
     if relation.window is None:
         raise PlanError(
             f"no window: the aggregate over {name} would never be complete, and its state never purged. "

@@ -12,7 +12,7 @@ from typing import Any
 from headrace.errors import OptionError
 from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows, Stream, inputs_of
 from headrace.optimizer.describe import describe_length, describe_progress, describe_window
-from headrace.optimizer.plan import PaneTable, Plan, RowTable, Table
+from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, Table
 from headrace.progress.waits import Back, Wait
 
 
@@ -67,6 +67,7 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
     unit = member.unit
     by = ", ".join(member.keys[i].sql(dialect="spark") for i in table.partition) or "nothing (one mini-partition)"
     kind = f"panes of {describe_length(table.grid.width, unit)}" if isinstance(table, PaneTable) else "by window"
+    kind = "by times of both inputs" if isinstance(table, JointTable) else kind
     lines = [f"{table.id}  {table.label}: {kind}, partitioned by {by}"]
     shown = [(name, depth) for m in table.members if m in plan.used for name, depth in _readers(plan, m, table.id, 0)]
     shown = [(name, depth) for name, depth in shown if name in plan.schemas]
@@ -156,6 +157,8 @@ def _readers(plan: Plan, name: str, table: str, depth: int) -> list[tuple[str, i
 def _describe(graph: Graph, name: str) -> str:
     relation = graph.relations[name]
     if isinstance(relation, Aggregate):
+        if relation.joint:
+            return "by " + " and ".join(t.column for t in relation.joint)
         return describe_window(relation.window, relation.unit) if relation.window else "same window"
     if isinstance(relation, Derive) and isinstance(graph.relations[relation.input], Join):
         return "rows of the join"

@@ -23,7 +23,7 @@ from sqlglot import exp
 from headrace.dialect.duck_expression import spark_sql
 from headrace.logical.graph import Aggregate, Derive, Join, Merge, Rows
 from headrace.optimizer.describe import describe_input
-from headrace.optimizer.plan import Exchange, GatherTable, PaneTable, Part, Plan, RowTable, Table
+from headrace.optimizer.plan import Exchange, GatherTable, JointTable, PaneTable, Part, Plan, RowTable, Table
 from headrace.optimizer.trace_columns import cast_to, find_leaves
 from headrace.partitioning.common_keys import common_keys, find_key_outputs
 from headrace.windows import share_grid
@@ -181,7 +181,7 @@ class _Placing:
         sets = {p.partition for p in parts}
         partition = next(iter(sets)) if len(sets) == 1 else None
         local = len({p.level for p in parts}) == 1 and partition is not None and all(c in keys for c in partition)
-        if local and partition is not None and relation.window is None and len(parts) == 1:
+        if local and partition is not None and relation.window is None and len(parts) == 1 and not relation.joint:
             self.table_of[relation.name] = None
             kept = _name_keys(relation, tuple(keys[c] for c in partition))
             self.parts[relation.name] = (Part(parts[0].level, kept, parts[0].table),)
@@ -198,6 +198,8 @@ class _Placing:
     def _make_table(self, relation: Aggregate, level: int, partition: tuple[int, ...]) -> Table:
         keys = ", ".join(k.sql(dialect="spark") for k in relation.keys) or "all"
         id_, label = f"t{len(self.tables)}", f"{describe_input(self.graph, relation.input)} by {keys}"
+        if relation.joint:
+            return JointTable(id_, label, (relation.name,), level, partition, self.plan.settings.generation(relation.name))
         if relation.window is None:
             return GatherTable(id_, label, (relation.name,), level, partition)
         generation = self.plan.settings.generation(relation.name)

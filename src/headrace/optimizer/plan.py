@@ -103,6 +103,18 @@ class GatherTable:
 
 
 @dataclass(frozen=True)
+class JointTable:
+    """State of an aggregation by the times of several inputs of a join."""
+
+    id: str
+    label: str
+    members: tuple[str, ...]
+    level: int
+    partition: tuple[int, ...]
+    generation: int
+
+
+@dataclass(frozen=True)
 class RowTable:
     """Rows of a relation kept by key, for the joins that `readers` names with the number of their input."""
 
@@ -122,7 +134,7 @@ class RowTable:
         return tuple(dict.fromkeys(join for join, _ in self.readers))
 
 
-Table = PaneTable | GatherTable | RowTable
+Table = PaneTable | GatherTable | JointTable | RowTable
 
 
 @dataclass(frozen=True)

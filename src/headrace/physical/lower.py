@@ -18,10 +18,16 @@ from headrace.errors import PlanError
 from headrace.kernels.sql_pieces import hash_pid_sql, pane_sql
 from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Join, Merge, Rows
 from headrace.logical.progress_columns import find_time
-from headrace.optimizer.plan import PaneTable, Part, Plan, RowTable, Table
+from headrace.optimizer.plan import JointTable, PaneTable, Part, Plan, RowTable, Table
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
-from headrace.physical.lower_join import describe_stored, lower_join, lower_row_table, time_sql
+from headrace.physical.lower_join import (
+    describe_stored,
+    lower_join,
+    lower_joint_table,
+    lower_row_table,
+    time_sql,
+)
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
 from headrace.program.program import (
@@ -230,7 +236,8 @@ class _Lowering:
         """An aggregation over windowed rows: computed in place, kept in this slot, or sent to the next level."""
         windowed = self.graph.is_windowed(relation.input)
         scope = {**self.plan.types[relation.input], **(window_scope(self.plan, relation) if windowed else {})}
-        time = "_we" if windowed else time_sql(self.graph, relation.input, find_time(self.graph, relation) or "")
+        named = relation.joint[0].column if relation.joint else find_time(self.graph, relation) or ""
+        time = "_we" if windowed else time_sql(self.graph, relation.input, named)
         types = self.plan.aggregates[relation.name]
         values = [self.sql.translate(relation, k, scope).sql for k in relation.keys]
         keys = list(map(normalize_key, values, types.keys))
@@ -258,6 +265,10 @@ class _Lowering:
             node = self._pane_node(table, len(keys), partials.merges, stored)
             tick = "_we - 1" if windowed else time
             place, view = [f"{pane_sql(tick, *table.grid)} AS pane"], node.outputs[0].view
+        elif isinstance(table, JointTable):
+            name = self._name_node(table, (stored, partials.merges, relation.joint, table.generation))
+            place, view = [], f"w_{name}"
+            node = lower_joint_table(self.plan, table, relation, name, tuple(partials.merges), view)
         else:
             name = self._name_node(table, (stored, partials.merges))
             place, view = ["_ws", "_we"], f"w_{name}"
@@ -278,8 +289,9 @@ class _Lowering:
         finals, types = self.finals[relation.name], self.plan.aggregates[relation.name]
         inner = [f"k{i}" for i in range(len(relation.keys))]
         inner += [f"{d.final} AS a{i}" for i, d in enumerate(finals)]
-        shown = show_window_sql(self.graph.window_type(relation.name))
-        source = f"(SELECT {', '.join([*inner, '_ws', '_we'])}, {shown} FROM {view})"
+        if not relation.joint:
+            inner += ["_ws", "_we", show_window_sql(self.graph.window_type(relation.name))]
+        source = f"(SELECT {', '.join(inner)} FROM {view})"
         scope = window_scope(self.plan, relation) | {f"a{i}": d.type for i, d in enumerate(finals)}
         scope |= {f"k{i}": type_ for i, type_ in enumerate(types.keys)}
         self._define(relation.name, self.sql.select(relation, source, relation.having, scope), view, part)

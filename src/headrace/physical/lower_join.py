@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
-from headrace.logical.graph import Graph, Join
+from headrace.logical.graph import Aggregate, Graph, Join
 from headrace.optimizer.place_relations import find_implied
-from headrace.optimizer.plan import Plan, RowTable
+from headrace.optimizer.plan import JointTable, Plan, RowTable
 from headrace.physical.keys import normalize_key
 from headrace.physical.result_sql import ResultSql, show_window_sql
-from headrace.program.program import JoinRows, JoinSide, RowFeed, RowNode
+from headrace.program.program import JoinRows, JoinSide, JointNode, RowFeed, RowNode
 from headrace.progress.waits import Waits, unite_waits
 
 
@@ -123,6 +123,40 @@ def lower_join(
         ", ".join(outputs) or "1 AS _one",
         padded,
         join.window,
+    )
+
+
+def lower_joint_table(
+    plan: Plan, table: JointTable, aggregate: Aggregate, name: str, merges: tuple[str, ...], view: str
+) -> JointNode:
+    """The node of an aggregation by times of several inputs. Where it does not read a join directly, all there is of a time is
+    what the join says of it.
+    """
+    each = [plan.passages[aggregate.input].columns[t.column] for t in aggregate.joint]
+    own, source = list(each), plan.graph.relations[aggregate.input]
+    if isinstance(source, Join) and source.kind == "inner":
+        places = {c.name: c.input for c in source.visible}
+        numbers = [places[t.column] for t in aggregate.joint]
+        if set(numbers) == set(range(len(source.inputs))):
+            waits = input_waits(plan, source)
+            own = [waits[i] for i in numbers]
+    unit = plan.graph.relations[aggregate.input].unit
+    ticks = [f"epoch_us(k{t.key})" if unit == "us" else f"k{t.key}::BIGINT" for t in aggregate.joint]
+    ends = tuple(f"{tick} + {t.width}" for tick, t in zip(ticks, aggregate.joint, strict=True))
+    keys, waits_of = len(aggregate.keys), plan.waits_of(table.id)
+    return JointNode(
+        name,
+        table.label,
+        table.level,
+        waits_of,
+        keys,
+        merges,
+        table.partition,
+        view,
+        ends,
+        tuple(own),
+        tuple(each),
+        max(t.width for t in aggregate.joint),
     )
 
 

@@ -75,6 +75,24 @@ class GatherNode:
 
 
 @dataclass(frozen=True)
+class JointNode:
+    """Aggregation by the times of several inputs of a join: partial rows by group, closed when all rows of a group are there."""
+
+    name: str
+    label: str
+    level: int
+    waits: Waits
+    keys: int
+    merges: tuple[str, ...]
+    partition: tuple[int, ...]
+    view: str
+    ends: tuple[str, ...]  # SQL over the keys: where the group ends on each time
+    own: tuple[Waits, ...]  # what each time's input waits for
+    each: tuple[Waits, ...]  # what the join waits for on each time
+    longest: int  # the widest of the groups' windows
+
+
+@dataclass(frozen=True)
 class RowFeed:
     """How the rows of one stream become rows of a node, in the source stage."""
 
@@ -101,7 +119,7 @@ class RowNode:
     feeds: tuple[RowFeed, ...] = ()
 
 
-Node = PaneNode | GatherNode | RowNode
+Node = PaneNode | GatherNode | JointNode | RowNode
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ def _streams(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
                 "rows": stream.rows,
                 "late": stream.late,
                 "rejected": stream.rejected,
+                "contradicting": stream.contradicting,
                 "unit": unit,
                 "max": stream.max_seen,
                 "low_watermark": stream.low_watermark,

@@ -39,6 +39,8 @@ def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
         yield f"{key}.rows", stream.rows
         yield f"{key}.late", stream.late
         yield f"{key}.rejected", stream.rejected
+        if stream.contradicting:
+            yield f"{key}.contradicting", stream.contradicting
         yield f"{key}.max", _moment(stream.max_value, stream.unit)
         yield f"{key}.low_watermark", _moment(stream.low_watermark, stream.unit)
         lag = stream.lag

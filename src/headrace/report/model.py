@@ -35,6 +35,7 @@ class StreamReport:
     late: int = 0
     rejected: int = 0
     unit: Unit = "us"
+    contradicting: int = 0  # rows that punctuation had said would not come
 
     @property
     def max_time(self) -> datetime | None:
@@ -51,7 +52,9 @@ class StreamReport:
         known = {"max": self.max_value, "low_watermark": self.low_watermark}
         shown = {name: (_time(value, self.unit) or value) for name, value in known.items()}
         listed = [f"{n}={v.isoformat() if isinstance(v, datetime) else v}" for n, v in shown.items()]
-        return f"StreamReport(rows={self.rows}, {', '.join(listed)}, late={self.late}, rejected={self.rejected})"
+        listed += [f"late={self.late}", f"rejected={self.rejected}"]
+        listed += [f"contradicting={self.contradicting}"] if self.contradicting else []
+        return f"StreamReport(rows={self.rows}, {', '.join(listed)})"
 
     @property
     def lag(self) -> int | None:

@@ -33,6 +33,7 @@ def make_report(
             late=state.late - (old.late if old else 0),
             rejected=state.rejected - (old.rejected if old else 0),
             unit=graph.streams[name].unit,  # type: ignore[arg-type]
+            contradicting=state.contradicting - (old.contradicting if old else 0),
         )
     timings = [r.timings for r in reports]
     phases = {"job": ran}

@@ -70,7 +70,7 @@ class Driver:
         self.clock: Callable[[], int] = lambda: int(time.time() * 1_000_000)
         self.read_bounds: Callable[[], Mapping[str, Observation]] | None = None  # told beside the streams
         self._since = self.clock()
-        self._told: Mapping[str, Observation] = {}
+        self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
 
     @property
     def graph(self) -> Graph:
@@ -89,7 +89,7 @@ class Driver:
             self.scratch,
             self.clock(),
             self._since,
-            self._told,
+            self.told,
         )
 
     def listen(self) -> None:
@@ -102,12 +102,17 @@ class Driver:
 
     def _read_bounds(self) -> None:
         if self.read_bounds is not None:
-            self._told = self.read_bounds()
+            self.told = self.read_bounds()
 
     def make_heartbeat(self) -> Orders | None:
-        """The orders of a batch without rows, if the clock or what was told completes a window."""
+        """The orders of a batch without rows, if the clock or what was told completes a window. Otherwise what is told is
+        read again, for the next time.
+        """
         orders = self.make_orders()
-        return orders if brings_results(self.program, orders, fold_progress(self.program, orders, ())) else None
+        if brings_results(self.program, orders, fold_progress(self.program, orders, ())):
+            return orders
+        self._read_bounds()
+        return None
 
     def can_flush(self) -> bool:
         """Whether anything came that a flush could close."""

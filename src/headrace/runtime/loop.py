@@ -201,9 +201,12 @@ class Run:
             try:
                 if self._stopping or self._query.lastProgress is None:  # Spark has not looked for rows yet
                     continue
+                told = self.driver.told
                 orders = self.driver.make_heartbeat()
                 if orders is not None:
                     self._finish(self._prepared.select("*"), orders, self.manifest.batch_id)
+                elif told != self.driver.told:  # Spark must have looked for rows after that was told
+                    self._idle_since = time.monotonic()
             except Exception as e:
                 if not self._silenced.is_set() and not self._stopping:
                     self._error = e

@@ -8,8 +8,9 @@ from sqlglot import exp
 
 from headrace.errors import SqlError
 from headrace.logical.functions import aggregate_call, nearest_aggregate
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Output, Relation
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation
 from headrace.logical.rewrite import top_down
+from headrace.sql.join_conditions import EXACT_UNITS
 from headrace.sql.scope import Scope, output_name, unique, with_window, written
 from headrace.sql.window_clause import GroupWindow, group_window
 from headrace.windows import WindowSpec
@@ -68,6 +69,21 @@ class Grouping:
         if name:
             self.key_names[name.lower()] = resolved
 
+    def find_joint(self) -> tuple[JointTime, ...]:
+        """Keys that are the times of several inputs, together instead of a window."""
+        if self.window is not None or self.bracket is not None or self.windowed:
+            return ()
+        found = [JointTime(i, *time) for i, key in enumerate(self.keys) if (time := self._time_key(key)) is not None]
+        return tuple(found) if len({t.column for t in found}) > 1 else ()
+
+    def _time_key(self, key: exp.Expr) -> tuple[str, int] | None:
+        if isinstance(key, exp.Column) and key.name in self.times:
+            return key.name, 1
+        if isinstance(key, exp.TimestampTrunc) and isinstance(key.this, exp.Column) and key.this.name in self.times:
+            width = EXACT_UNITS.get(str(key.args["unit"].name).lower())
+            return None if width is None else (key.this.name, width)
+        return None
+
     def aggregate(self, name: str, source: Relation, on: str | None) -> Aggregate:
         outputs: list[Output] = []
         for i, e in enumerate(self.select.expressions):
@@ -77,6 +93,7 @@ class Grouping:
         having = self.select.args.get("having")
         condition = self._output(having.this, aliases=True) if having is not None else None
         spec = self.window.spec if self.window else self.bracket
+        joint = self.find_joint()
         return Aggregate(
             name,
             source.name,
@@ -84,9 +101,10 @@ class Grouping:
             source.unit,
             tuple(self.keys),
             tuple(self.calls),
-            with_window(unique(outputs)),
+            unique(outputs) if joint else with_window(unique(outputs)),
             condition,
             on,
+            joint,
         )
 
     def _output(self, node: exp.Expr, aliases: bool = False) -> exp.Expr:

@@ -19,7 +19,7 @@ from headrace.logical.time_bounds import CommonWindow, Gap
 from headrace.windows import ticks
 
 _SECOND = 1_000_000
-_EXACT = {"second": _SECOND, "minute": 60 * _SECOND}  # the same in every time zone
+EXACT_UNITS = {"second": _SECOND, "minute": 60 * _SECOND}  # the same in every time zone
 _LONGEST = {
     "hour": 3600 * _SECOND,
     "day": 25 * 3600 * _SECOND,
@@ -190,8 +190,8 @@ class ConditionSorter:
             time, word = self.times.get(node.this.name), str(node.args["unit"].name).lower()
             if time is None or self.unit != "us":
                 return None
-            if word in _EXACT:
-                return time, _EXACT[word], 0, True
+            if word in EXACT_UNITS:
+                return time, EXACT_UNITS[word], 0, True
             return (time, _LONGEST[word], 0, False) if word in _LONGEST else None
         if isinstance(node, exp.IntDiv) and isinstance(node.this, exp.Column) and self.unit == "int":
             time, length = self.times.get(node.this.name), read_length(node.expression, "int")
