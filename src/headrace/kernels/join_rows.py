@@ -29,9 +29,7 @@ from headrace.program.program import JoinRows
 
 SPREAD = 4  # how many times the band rows must be spread over for buckets to pay
 
-Bounds = Sequence[
-    Sequence[int | None]
-]  # of each input: from where on rows were incomplete, before the batch and after it
+Bounds = Sequence[Sequence[int | None]]  # by input: from where on rows are incomplete, before the batch and after it
 
 
 def define_join(
@@ -143,10 +141,13 @@ class _Round:
         return text
 
     def _bucket_width(self, new: int, other: int) -> int | None:
-        """The width of buckets, if they pay."""
-        bounds, span = self.step.bounds, self.spans[new]
-        assert span is not None
-        width = bounds.reach(new, other) + bounds.reach(other, new) + 1
+        """The width of buckets for the new rows of an input, if they pay."""
+        span = self.spans[new]
+        return None if span is None else self._find_width(span, new, other)
+
+    def _find_width(self, span: tuple[int, int], one: int, other: int) -> int | None:
+        bounds = self.step.bounds
+        width = bounds.reach(one, other) + bounds.reach(other, one) + 1
         if bounds.windows or (self.step.keys and span[1] - span[0] < SPREAD * width):
             return None
         return width
@@ -166,14 +167,14 @@ class _Round:
         if new is not None and reached is not None:
             partners = self._register(1, [*looked.old(*reached), *looked.new])
             if partners is not None:
-                terms.append(self._select_where(0, new, [("EXISTS", partners)]))
+                terms.append(self._select_where(0, new, [("EXISTS", partners)], self.spans[0]))
         reached = self._reached(0, 1)
         if reached is not None:
             old, partners = self._register(0, kept.old(*reached)), self._register(1, looked.new)
             if old is not None and partners is not None:
-                before = self._register(1, looked.old(FLOOR, 1 << 62))
+                before = self._register(1, looked.old(*self._widen(reached, 0)))
                 tests = [("EXISTS", partners), *([("NOT EXISTS", before)] if before is not None else [])]
-                terms.append(self._select_where(0, old, tests))
+                terms.append(self._select_where(0, old, tests, reached))
         return terms
 
     def _distinct(self) -> list[str]:
@@ -206,13 +207,33 @@ class _Round:
         source = f"({' UNION ALL '.join(rows)})"
         if born is not None:  # partners of older rows came before the query did
             source = f"(SELECT * FROM {source} WHERE _t >= {born + self.step.bounds.reach(1 - side, side)})"
-        partners = self._register(1 - side, [*other.old(FLOOR, 1 << 62), *other.new])
-        return [self._select_where(side, source, [("NOT EXISTS", partners)] if partners is not None else [])]
+        span = self.spans[side]
+        first = low if span is None else min(low, span[0])
+        last = max(high, span[1] + 1) if nulls and span is not None else high
+        partners = self._register(1 - side, [*other.old(*self._widen((first, last), side)), *other.new])
+        tests = [("NOT EXISTS", partners)] if partners is not None else []
+        known = first if low > FLOOR or span is None else span[0]
+        return [self._select_where(side, source, tests, (known, last))]
 
-    def _select_where(self, side: int, rows: str, tests: Sequence[tuple[str, str]]) -> str:
-        """Rows of one input that have, or have not, partners among those of the other."""
-        other = 1 - side
+    def _widen(self, span: tuple[int, int], side: int) -> tuple[int, int]:
+        """The values of the other input that rows of one reach."""
+        bounds, other = self.step.bounds, 1 - side
+        return span[0] - bounds.reach(other, side), span[1] + bounds.reach(side, other)
+
+    def _select_where(
+        self, side: int, rows: str, tests: Sequence[tuple[str, str]], span: tuple[int, int] | None
+    ) -> str:
+        """Rows of one input, with values in `span`, that have, or have not, partners among those of the other."""
+        other, bounds = 1 - side, self.step.bounds
         conditions = [*self._conditions(side, other), *([self.step.condition] if self.step.condition else [])]
+        if span is not None and (width := self._find_width(span, side, other)) is not None:
+            rows = f"(SELECT *, {_floor('_t', width)} AS _b FROM {rows})"
+            first, last = (
+                _floor(f"_t - {bounds.reach(side, other)}", width),
+                _floor(f"_t + {bounds.reach(other, side)}", width),
+            )
+            tests = [(w, f"(SELECT *, unnest(range({first}, {last} + 1)) AS _b FROM {t})") for w, t in tests]
+            conditions.append(f"i{side}._b = i{other}._b")
         parts = [
             f"{word} (SELECT 1 FROM {partners} AS i{other} WHERE {' AND '.join(conditions)})"
             for word, partners in tests
