@@ -1,4 +1,4 @@
-"""The command line: `headrace run | explain | results | state | prepare | generate | network`.
+"""The command line: `headrace run | explain | results | state | compact | prepare | generate | network`.
 
 Commands only parse, call and print; what they print is made in `report`. Spark is imported by the commands
 that run something, when they run it: `results` and `state` read manifests, start in a blink and need no
@@ -146,9 +146,19 @@ def _setting(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
 def _trigger(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     from headrace.windows.duration import parse_trigger
 
+    return _checked(parse_trigger, value)
+
+
+def _retain(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_retention
+
+    return _checked(parse_retention, value)
+
+
+def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
     try:
         if value is not None:
-            parse_trigger(value)
+            parse(value)
     except OptionError as e:
         raise click.BadParameter(str(e)) from e
     return value
@@ -174,6 +184,8 @@ def _trigger(_: click.Context, __: click.Parameter, value: str | None) -> str | 
     "--sink", "sinks", multiple=True, callback=_sink, metavar="SINK",
     help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR. May be repeated.",
 )  # fmt: skip
+@click.option("--retain", metavar="DURATION", callback=_retain,
+              help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip
 @click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path),
               help="At the end, draw the plan, the run and its results.")  # fmt: skip
 @click.pass_context
@@ -190,6 +202,7 @@ def run(
     settings: dict[str, str],
     slots: int | None,
     sinks: tuple[str, ...],
+    retain: str | None,
     page: Path | None,
 ) -> None:
     """Run the streams and queries of FILE.
@@ -208,6 +221,7 @@ def run(
       headrace run queries.sql --checkpoint out/netmon
       headrace run queries.sql --checkpoint out/netmon --available-now --flush --report netmon.html
       headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --sink csv:out/csv
+      headrace run queries.sql --checkpoint out/netmon --retain '7 days'
       headrace run queries.sql --checkpoint out/netmon --master spark://host:7077 --slots 16
       headrace run queries.sql --checkpoint out/orders --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0
     """
@@ -241,7 +255,7 @@ def run(
         _start_spark(session, ctx.meta["spark_log"])
     session.sql(text, base=file.parent)
     session.check()
-    options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush}
+    options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush, "retain": retain}
     with view, watch.Stops() as stops:
         watch.see_through(
             lambda: _start_spark(session, ctx.meta["spark_log"]),
@@ -323,13 +337,17 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
 @click.option("--follow", "-f", is_flag=True, help="Go on with new results as they are committed.")
 @click.option("--late", metavar="STREAM", help="The late and rejected rows of a stream, instead of a query.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+@click.pass_context
 def results(
-    checkpoint: str, query: str | None, format_: str, follow: bool, late: str | None, output: Path | None
+    ctx: click.Context, checkpoint: str, query: str | None, format_: str, follow: bool, late: str | None, output: Path | None
 ) -> None:
     """Print the committed results of QUERY from checkpoint DIR; without QUERY, list what there is.
 
     Needs no Spark and no Java, and may be used while a run is going on: only whole, committed batches are
     seen, each row once. Rows come batch by batch; within a batch their order means nothing.
+
+    Where the disk has damaged what says which files hold the results of a batch, all others are printed, a warning says
+    what is missing, and the exit code is 2.
 
     \b
     Examples:
@@ -348,10 +366,11 @@ def results(
     if follow and format_ == "parquet":
         raise click.UsageError("a Parquet file has an end; --follow needs --format table, csv or json")
     log = _await_log(checkpoint, follow)
+    damaged = _report_faults(log)
     if not query and not late:
         for one in summary.summarize(log)["queries"]:
             click.echo(f"{one['query']}\t{one['rows']}")
-        return
+        ctx.exit(2 if damaged else 0)
     name = query or late or ""
     outputs = export.CommittedFiles(log, name, late=bool(late))
     known = summary.stream_names(log) if late else summary.query_names(log)
@@ -368,6 +387,8 @@ def results(
             count = _print(outputs, export.encoder(format_), sink, follow)
     if not count:
         click.echo(f"No {'late rows' if late else 'results'} of {name} have been committed yet.", err=True)
+    if damaged:
+        ctx.exit(2)
 
 
 def _print(outputs: Any, encode: Callable[[Any], bytes], sink: Any, follow: bool) -> int:
@@ -410,11 +431,54 @@ def state(checkpoint: str, format_: str, all_pids: bool) -> None:
     from headrace.report import checkpoint as summary
     from headrace.report.export import open_log
 
-    found = summary.summarize(open_log(checkpoint))
+    log = open_log(checkpoint)
+    found = summary.summarize(log)
+    _report_faults(log)
     if format_ == "json":
         click.echo(json.dumps(found, indent=2))
     else:
         Console().print(summary.draw(found, all_pids))
+
+
+@main.command()
+@click.argument("checkpoint", metavar="DIR")
+@click.option("--retain", metavar="DURATION", callback=_retain, help="Delete results and late rows that are older.")
+@click.option("--grace", metavar="DURATION", default="10 minutes", show_default=True, callback=_trigger,
+              help="How long files that were merged stay, for readers that began before.")  # fmt: skip
+def compact(checkpoint: str, retain: str | None, grace: str) -> None:
+    """Merge the many small files of checkpoint DIR into few large ones; nothing is lost.
+
+    A run does this by itself, in the background. This command does it for a checkpoint that nobody runs on, and more
+    thoroughly: all versions but the last two become one page of the history.
+
+    \b
+    Examples:
+      headrace compact out/netmon
+      headrace compact out/netmon --retain '7 days'
+    """
+    from headrace.report.export import open_log
+    from headrace.state import CheckpointLock, Retention, compact_checkpoint
+    from headrace.windows.duration import parse_retention, parse_trigger
+
+    log = open_log(checkpoint)
+    policy = Retention(retain=parse_retention(retain) if retain else None, grace=parse_trigger(grace) / 1000)
+    with CheckpointLock(log.store):
+        before = len(log.store.scan())
+        done = compact_checkpoint(log.store, policy, whole=True)
+        after = len(log.store.scan())
+    expired = f", {done.expired:,} rows expired" if retain else ""
+    click.echo(f"{after:,} files, {before:,} before: {done.moved:,} versions moved onto pages{expired}")
+    if done.moved:
+        click.echo(f"Files that are not needed any more stay for {grace}; the next compaction or run deletes them.", err=True)
+    _report_faults(log)
+
+
+def _report_faults(log: Any) -> bool:
+    """Say what of a checkpoint cannot be read any more; whether there is anything."""
+    faults = log.faults()
+    for loss in faults:
+        click.echo(f"{click.style('Warning', fg='yellow', bold=True)}: {loss.why}", err=True)
+    return bool(faults)
 
 
 @main.command()

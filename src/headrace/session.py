@@ -41,7 +41,7 @@ from headrace.sql.bind import Binder
 from headrace.sql.declare import asks_spark, declared_stream
 from headrace.sql.statements import ColumnDef
 from headrace.state import ManifestLog, Store
-from headrace.windows.duration import parse_trigger
+from headrace.windows.duration import parse_retention, parse_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -200,12 +200,13 @@ class Session:
         flush: bool = False,
         sinks: Sequence[Any] = (),
         on_batch: Callable[[BatchReport], object] | None = None,
+        retain: str | None = None,
     ) -> Run:
         """Start the set on Spark.
 
         `available_now` ends when what is there is read; `trigger` is an interval like '5 seconds'; `flush`
         closes all open windows at the end; `sinks` are fed with committed results; `on_batch` is called
-        with each batch's report.
+        with each batch's report; `retain`, like '7 days', is how long results and late rows are kept.
         """
         from headrace.runtime.start import start
 
@@ -232,6 +233,7 @@ class Session:
             flush,
             list(sinks),
             on_batch,
+            parse_retention(retain) if retain is not None else None,
         )
 
     def results(self, name: str) -> Any:
@@ -246,7 +248,7 @@ class Session:
         if plan is None or name not in plan.schemas:
             raise OptionError(f"checkpoint {store.uri} has no query {name!r}")
         log = ManifestLog(store)
-        return Results(store, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
+        return Results(log, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
 
 
 def _copy_binder(binder: Binder) -> Binder:

@@ -67,6 +67,7 @@ class LocalRun:
             store, binder.graph(), lambda graph: DuckTyper(graph, functions), functions, slots, usual_slots=2
         )
         self.driver.memory, self.driver.scratch = memory, self._directory.name
+        self.driver.in_background = False
         self.driver.file.save(store)
         self.plan, self.program = self.driver.plan, self.driver.program
         self.graph, self.store, self.log = self.plan.graph, store, self.driver.log

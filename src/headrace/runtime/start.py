@@ -26,7 +26,7 @@ from headrace.runtime.source_frame import local_path
 from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
-from headrace.state import Manifest, Store
+from headrace.state import Manifest, Retention, Store
 
 _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
     "spark.sql.ansi.enabled",
@@ -49,6 +49,7 @@ def start(
     flush: bool,
     sinks: list[Any],
     on_batch: Callable[[BatchReport], object] | None,
+    retain: float | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -79,6 +80,7 @@ def start(
         }
         scans = tuple(_scan(plan, s, typers[0]) for s in plan.graph.streams.values()) if files else None
         driver.memory = find_slot_memory(spark)
+        driver.retention = Retention(retain=retain)
         driver.file.save(store)
         driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
         driver.delivery.catch_up()
