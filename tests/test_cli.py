@@ -30,6 +30,7 @@ from headrace.generate.packets import generate_packets
 from headrace.progress import Frontier, Observation
 from headrace.report import BatchReport, QueryReport, StreamReport
 from headrace.state import (
+    CheckpointLock,
     Manifest,
     ManifestLog,
     ResultFile,
@@ -201,6 +202,8 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "3",
         "--master",
         "local[2]",
+        "--retain",
+        "7 days",
         *sinks,
     )
     assert result.exit_code == 0, result.output
@@ -213,6 +216,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "trigger": "5 seconds",
         "flush": False,
         "sinks": ["console", "csv:out"],
+        "retain": "7 days",
     }
 
 
@@ -428,6 +432,52 @@ def test_follow_sees_new_batches(checkpoint: str) -> None:
         assert process.stdout.read() == ""
         assert process.wait(20) == 0
     assert lines[5:] == lines[3:5]
+
+
+def test_a_damaged_old_manifest_is_reported_and_the_rest_printed(checkpoint: str) -> None:
+    """results, state and compact say what is out of reach and go on; results ends with 2, as it is not complete."""
+    Path(checkpoint, "manifests", "000000000001.json").write_bytes(b"no")
+    result = call("results", checkpoint, "flows", "--format", "csv")
+    assert result.exit_code == 2
+    assert result.stdout == "window_end,a,cnt\n2024-01-01T00:02:00Z,1,20\n2024-01-01T00:02:00Z,2,\n"
+    assert "Warning: manifest" in result.stderr
+    assert "000000000001.json is damaged" in result.stderr
+    assert call("results", checkpoint).exit_code == 2
+    found = call("state", checkpoint, "--format", "json")
+    assert found.exit_code == 0
+    (lost,) = json.loads(found.stdout)["out_of_reach"]
+    assert (lost["first"], lost["last"]) == (1, 1)
+    assert "000000000001.json is damaged" in found.stderr
+    assert "000000000001.json is damaged" in call("compact", checkpoint).stderr
+
+
+def test_compact_leaves_fewer_files_and_the_same_rows(checkpoint: str) -> None:
+    """Eight more batches, compacted: one page, three result files, the same text; with --retain old results go."""
+    log = ManifestLog(Store.open(checkpoint))
+    last = log.latest()
+    assert last is not None
+    for version in range(3, 11):
+        log.publish(manifest(version, "results/flows/2.parquet", last.results["flows"][0].bytes, last.segments[0]))
+    before = call("results", checkpoint, "flows", "--format", "csv").stdout
+    result = call("compact", checkpoint, "--grace", "0 seconds")
+    assert result.exit_code == 0, result.output
+    assert "8 versions moved onto pages" in result.stdout
+    assert call("compact", checkpoint, "--grace", "0 seconds").exit_code == 0
+    assert len(list(Path(checkpoint, "manifests").iterdir())) == 2
+    assert len(list(Path(checkpoint, "history").iterdir())) == 1
+    assert call("results", checkpoint, "flows", "--format", "csv").stdout == before
+    assert "16 rows expired" in call("compact", checkpoint, "--retain", "1 day").stdout
+    assert len(call("results", checkpoint, "flows", "--format", "csv").stdout.splitlines()) == 5
+    for wrong in ("0 days", "a week", "-1 day"):
+        assert call("compact", checkpoint, "--retain", wrong).exit_code == 2
+
+
+def test_compact_while_a_run_has_the_checkpoint(checkpoint: str) -> None:
+    """A run compacts by itself; the command does not interfere."""
+    with CheckpointLock(Store.open(checkpoint)):
+        result = call("compact", checkpoint)
+    assert result.exit_code == 2
+    assert "is in use by process" in result.stderr
 
 
 def test_state_as_json(checkpoint: str) -> None:

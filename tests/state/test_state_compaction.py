@@ -203,7 +203,7 @@ def test_a_quiet_checkpoint_expires_too(store: Store) -> None:
     """Fewer versions than are worth a page are moved all the same once they have expired."""
     fill(store, 6)
     compact_checkpoint(store, Retention(keep=3, step=1000, grace=-1.0, retain=60.0))
-    assert [n // 100 for n in dict.fromkeys(read_numbers(ManifestLog(store)))][0] == 4
+    assert min(read_numbers(ManifestLog(store))) // 100 == 4
 
 
 def test_a_damaged_manifest_is_remembered_and_set_aside(store: Store) -> None:
