@@ -197,7 +197,7 @@ def idle(folder: Path, seconds: float, files: int, there: int = 1) -> dict[str, 
     """Processor time of a run without input, in parts of a core, and seconds until a new file's batch begins."""
     with lasting_run(folder, None, None) as run:
         for number in range(there):
-            put_file(folder, KEPT_FILES * number, 100)  # far apart, so that none is deleted
+            put_file(folder, 2 * KEPT_FILES * number + 1, 100)  # odd numbers, so that none is deleted
         run.await_batches(1, 120)
         time.sleep(20)
         before, started = processor_seconds(run), time.monotonic()
@@ -208,7 +208,7 @@ def idle(folder: Path, seconds: float, files: int, there: int = 1) -> dict[str, 
         for number in range(files):
             time.sleep(1 + float(rng.random()))
             known = len(run.batches)
-            put_file(folder, KEPT_FILES * (there + number), 100)
+            put_file(folder, 2 * KEPT_FILES * (there + number) + 1, 100)
             shown = time.time()
             run.await_batches(known + 1, 30)
             ended, _, took = run.batches[-1]

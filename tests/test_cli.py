@@ -85,7 +85,7 @@ class FakeSession:
     def sql(self, text: str, **options: Any) -> None:
         self.calls.append(("sql", {"text": text, **options}))
 
-    def check(self) -> None:
+    def check(self, installed: bool = True) -> None:
         pass
 
     def explain(self, format: str = "text", verbose: bool = False) -> str:
@@ -564,6 +564,35 @@ def test_sources_that_cannot_be(
     assert result.exit_code == 2
     assert said in result.output
     assert not (tmp_path / "ck").exists()
+
+
+@pytest.mark.parametrize("columns", ["(ts TIMESTAMP, k INT)", ""])
+def test_a_source_that_no_spark_here_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    """An unknown format is refused before Spark starts, with or without a list of columns; a package or a Spark that runs
+    already may have it, so then Spark is asked.
+    """
+    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
+    monkeypatch.setattr("headrace.cli._start_spark", lambda *_: sys.exit(77))
+    monkeypatch.setattr("headrace.runtime.installed_sources._has_session", lambda: False)
+    script = write_script(tmp_path, "'nosuch'", columns)
+    run = ["run", script, "--checkpoint", str(tmp_path / "ck")]
+    result = call(*run)
+    assert result.exit_code == 2
+    assert "stream s: Spark has no source 'nosuch'" in result.output
+    assert "--packages" in result.output
+    assert call(*run, "--packages", "a:b:1").exit_code == 77
+    assert call(*run, "--conf", "spark.driver.extraClassPath=x").exit_code == 77
+    monkeypatch.setattr("headrace.runtime.installed_sources._has_session", lambda: True)
+    assert call(*run).exit_code == 77
+
+
+def test_costly_windows_are_warned_of(tmp_path: Path) -> None:
+    """explain says the numbers on standard error, once, and goes on."""
+    script = write_script(tmp_path, "'rate'", "(timestamp TIMESTAMP)", "timestamp")
+    Path(script).write_text(Path(script).read_text().replace("RANGE 1 MINUTE", "RANGE 1 DAY SLIDE 1 MILLISECOND"))
+    result = call("explain", script)
+    assert result.exit_code == 0
+    assert result.stderr.count("Warning: query q: with RANGE 1 d and SLIDE 1 ms every row is in 86,400,000 windows") == 1
 
 
 def test_columns_only_spark_knows(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -54,7 +55,10 @@ class Reported(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("default", RuntimeWarning)
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except BrokenPipeError:  # nobody reads any more, so there must be no flush at exit either
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
@@ -68,6 +72,10 @@ class Reported(click.Command):
             raise
         except Exception as error:
             _fail(ctx, error, f"{type(error).__name__}: {error}", 1)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"{click.style('Warning', fg='yellow', bold=True)}: {message}", err=True)
 
 
 def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -251,7 +259,9 @@ def run(
     )
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)
-    if any(isinstance(one, CreateStream) and asks_spark(one) for one in statements):
+    if asking := [one for one in statements if isinstance(one, CreateStream) and asks_spark(one)]:
+        for one in asking:
+            session.check_installed(one.name, one.format)
         _start_spark(session, ctx.meta["spark_log"])
     session.sql(text, base=file.parent)
     session.check()
@@ -325,7 +335,7 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
             columns_of(one)  # without Spark, or not at all
     session = Session()
     session.sql(text, base=file.parent)
-    session.check()
+    session.check(installed=False)  # what `run` will be given is not known
     click.echo(session.explain(format=format_, verbose=verbose))
 
 
@@ -477,7 +487,7 @@ def _report_faults(log: Any) -> bool:
     """Say what of a checkpoint cannot be read any more; whether there is anything."""
     faults = log.faults()
     for loss in faults:
-        click.echo(f"{click.style('Warning', fg='yellow', bold=True)}: {loss.why}", err=True)
+        _show_warning(loss.why)
     return bool(faults)
 
 

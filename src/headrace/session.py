@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -31,6 +32,7 @@ from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Settings, check_graph, optimize
 from headrace.optimizer.choose_reader import may_read_in_tasks
+from headrace.optimizer.costly_windows import find_costly_windows
 from headrace.optimizer.explain_plan import explain_plan
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
@@ -112,6 +114,7 @@ class Session:
         bases = dict(self._bases)
         for statement in parse_script(text):
             if isinstance(statement, CreateStream) and asks_spark(statement):
+                self.check_installed(statement.name, statement.format)
                 statement = self._ask_columns(statement, base)
             binder.create(statement)
             if isinstance(statement, CreateStream):
@@ -127,15 +130,33 @@ class Session:
         found = ask_columns(self.spark, statement.name, statement.format, statement.options, folder)
         return replace(statement, columns=tuple(ColumnDef(*c) for c in found))
 
-    def check(self) -> None:
-        """Refuse what can be refused before Spark starts: sources that are not there, a checkpoint that is a file."""
+    def check(self, installed: bool = True) -> None:
+        """Refuse what can be refused before Spark starts: sources that are not there or, if `installed` matters, that
+        Spark will not have; a checkpoint that is a file. Warn of windows that will cost much.
+        """
         from headrace.runtime.source_path import check_sources
 
         check_sources(self.graph, self._bases)
+        for stream in self.graph.streams.values() if installed else ():
+            if stream.format is not None:
+                self.check_installed(stream.name, stream.format)
+        for sentence in find_costly_windows(self.graph):
+            warnings.warn(sentence, RuntimeWarning, stacklevel=2)
         if self._checkpoint is not None:
             store = Store.open(self._checkpoint)
             if store.is_local and os.path.exists(store.uri) and not os.path.isdir(store.uri):
                 raise CheckpointError(f"checkpoint {store.uri} is a file; expected a directory, or a path where none is yet")
+
+    def check_installed(self, name: str, format: str) -> None:
+        """Refuse a source that the Spark which is to be started will surely not have."""
+        from headrace.runtime.installed_sources import is_surely_missing
+
+        if self._spark is None and is_surely_missing(format, self._conf):
+            raise SourceError(
+                f"stream {name}: Spark has no source {format!r}. One that is a package comes with headrace run --packages "
+                "GROUP:ARTIFACT:VERSION or --jars FILE; one written in Python is registered with a Spark session that is "
+                "given to Session (spark.dataSource.register)"
+            )
 
     def stream(self, name: str, frame: DataFrame, progress: slack) -> Session:
         """Register a Spark streaming DataFrame as a stream."""
