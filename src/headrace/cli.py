@@ -196,6 +196,7 @@ def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
               help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip
 @click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path),
               help="At the end, draw the plan, the run and its results.")  # fmt: skip
+@click.option("--ipv4", metavar="COLUMNS", help="On the page, show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -212,6 +213,7 @@ def run(
     sinks: tuple[str, ...],
     retain: str | None,
     page: Path | None,
+    ipv4: str | None,
 ) -> None:
     """Run the streams and queries of FILE.
 
@@ -239,6 +241,7 @@ def run(
         )
     _need_java()
     from headrace.report import watch
+    from headrace.report.ipv4 import parse_columns
     from headrace.session import Session
     from headrace.sql import CreateQuery, CreateStream, parse_script
     from headrace.sql.declare import asks_spark
@@ -275,7 +278,8 @@ def run(
         )
     ctx.meta["spark_log"].unlink()
     if page is not None:
-        watch.write_page(page, str(file), session.explain(format="json"), list(reports), queries, checkpoint)
+        plan, addresses = session.explain(format="json"), parse_columns(ipv4)
+        watch.write_page(page, str(file), plan, list(reports), queries, checkpoint, addresses)
         click.echo(f"{page.resolve()}", err=True)
     if stops.signal and available_now:
         ctx.exit(128 + stops.signal)
@@ -346,10 +350,12 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
               show_default=True, help="json: one object per line.")  # fmt: skip
 @click.option("--follow", "-f", is_flag=True, help="Go on with new results as they are committed.")
 @click.option("--late", metavar="STREAM", help="The late and rejected rows of a stream, instead of a query.")
+@click.option("--ipv4", metavar="COLUMNS", help="Show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
 @click.pass_context
 def results(
-    ctx: click.Context, checkpoint: str, query: str | None, format_: str, follow: bool, late: str | None, output: Path | None
+    ctx: click.Context, checkpoint: str, query: str | None, format_: str, follow: bool, late: str | None, output: Path | None,
+    ipv4: str | None,
 ) -> None:
     """Print the committed results of QUERY from checkpoint DIR; without QUERY, list what there is.
 
@@ -365,10 +371,12 @@ def results(
       headrace results out/netmon flows | head
       headrace results out/netmon flows --format json --follow | jq .cnt
       headrace results out/netmon flows --format parquet --output flows.parquet
+      headrace results out/netmon flows --ipv4 srcIP,destIP
       headrace results out/netmon --late tcp
     """
     from headrace.report import checkpoint as summary
     from headrace.report import export
+    from headrace.report.ipv4 import parse_columns
     from headrace.sql.error_places import suggest
 
     if query and late:
@@ -382,7 +390,7 @@ def results(
             click.echo(f"{one['query']}\t{one['rows']}")
         ctx.exit(2 if damaged else 0)
     name = query or late or ""
-    outputs = export.CommittedFiles(log, name, late=bool(late))
+    outputs = export.CommittedFiles(log, name, late=bool(late), ipv4=parse_columns(ipv4))
     known = summary.stream_names(log) if late else summary.query_names(log)
     if name not in known and not outputs.rows():
         raise OptionError(

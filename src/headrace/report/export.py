@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.errors import CheckpointError, OptionError
+from headrace.report.ipv4 import show_addresses
 from headrace.report.results import shown
 from headrace.report.text import one_line
 from headrace.state import Listing, ManifestLog, ResultFile, Store
@@ -46,14 +47,17 @@ class CommittedFiles:
     for among those that took its place. Rows that expired before they were read are passed over.
     """
 
-    def __init__(self, log: ManifestLog, name: str, late: bool = False) -> None:
-        self.log = log
+    def __init__(self, log: ManifestLog, name: str, late: bool = False, ipv4: tuple[str, ...] = ()) -> None:
+        self.log, self._ipv4 = log, ipv4
         self._list: Callable[[str], Listing] = log.list_late if late else log.list_results
         self._name = name
         self._position = 0  # of the next row
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows committed since the last call, a record batch at a time."""
+        """The rows committed since the last call, a record batch at a time, addresses as such."""
+        return show_addresses(self._batches(), self._ipv4) if self._ipv4 else self._batches()
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         failure: Exception | None = None
         while True:
             listing = self._list(self._name)
