@@ -451,6 +451,15 @@ def test_a_damaged_old_manifest_is_reported_and_the_rest_printed(checkpoint: str
     assert "000000000001.json is damaged" in call("compact", checkpoint).stderr
 
 
+def test_results_with_addresses(checkpoint: str) -> None:
+    """--ipv4 shows integer columns as addresses, whatever the format; a column that is not there is said."""
+    text = call("results", checkpoint, "flows", "--format", "json", "--ipv4", "A,cnt").stdout
+    assert json.loads(text.splitlines()[0]) == {"window_end": "2024-01-01T00:01:00Z", "a": "0.0.0.1", "cnt": "0.0.0.10"}
+    result = call("results", checkpoint, "flows", "--ipv4", "srcIP")
+    assert result.exit_code == 2
+    assert "there is no column 'srcIP'" in result.stderr
+
+
 def test_compact_leaves_fewer_files_and_the_same_rows(checkpoint: str) -> None:
     """Eight more batches, compacted: one page, three result files, the same text; with --retain old results go."""
     log = ManifestLog(Store.open(checkpoint))

@@ -169,6 +169,20 @@ def test_what_was_superseded_stays_for_a_while(tmp_path: Path) -> None:
     assert ManifestLog(store).results("flows") == after
 
 
+def test_pages_that_are_written_anew_do_not_hold_up_the_rest(tmp_path: Path) -> None:
+    """What a page has replaced for long enough goes, although the page itself has just been replaced by another edition."""
+    store = Store.open(str(tmp_path))
+    log = ManifestLog(store)
+    for version in range(1, 21):
+        commit_rows(log, version, at=time.time() - 200 + 8 * version)
+    patient = Retention(keep=3, step=4, fanout=3, grace=100.0)
+    compact_checkpoint(store, patient)
+    os.utime(tmp_path / PageName(1, 17).path, (time.time() - 101,) * 2)
+    assert compact_checkpoint(store, Retention(keep=3, step=4, fanout=3, grace=100.0, retain=60.0)).expired > 0
+    assert store.list("history") == [PageName(1, 17).path, PageName(1, 17, 1).path]
+    assert store.list("manifests") == [path_of(18), path_of(19), path_of(20)]
+
+
 def test_results_expire_by_choice(store: Store) -> None:
     """With a time to retain, files of older commits go, oldest first, and the numbers of the rows that stay do not change."""
     log, now, rows = ManifestLog(store), time.time(), {}

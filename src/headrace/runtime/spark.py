@@ -32,6 +32,8 @@ SETTINGS = {
     "spark.sql.streaming.pollingDelay": "400ms",
     # Of its own logs of offsets and commits, Spark keeps those of the last hundred batches; a few are enough.
     "spark.sql.streaming.minBatchesToRetain": "10",
+    # Of each file source it keeps a file a batch for ten minutes after they were merged into one.
+    "spark.sql.streaming.fileSource.log.cleanupDelay": "60s",
     # Spark's default writes its offset log through FileContext, which on a local disk starts some thirty
     # processes (readlink, chmod) a batch. Results do not depend on that log: manifests decide what is
     # committed.

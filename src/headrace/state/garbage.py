@@ -49,17 +49,28 @@ def collect_garbage(store: Store, log: ManifestLog, grace_seconds: float) -> lis
 
 
 def find_superseded(store: Store, log: ManifestLog, before: float) -> list[str]:
-    """Manifests and pages of which another page, written `before`, tells; oldest first."""
-    pages = {page.name for page in log.history()}
-    written = {entry.path: entry.modified for entry in store.scan(FOLDER)}
-    settled = [page for page in pages if written.get(page.path, before + 1) <= before]
+    """Manifests and pages of which another page, written `before`, tells; oldest first.
 
-    def replaced(first: int, last: int) -> bool:
-        return any(page.first <= first and last <= page.last for page in settled)
+    That page may be superseded itself meanwhile: nobody who began after it was written went by what it replaced.
+    """
+    current = {page.name for page in log.history()}
+    written = {page: entry.modified for entry in store.scan(FOLDER) if (page := PageName.parse(entry.path))}
+    settled = [page for page, at in written.items() if at <= before and page not in log.spoilt]
 
-    manifests = [path for path in store.list("manifests") if (m := _MANIFEST.fullmatch(path)) and replaced(*[int(m[1])] * 2)]
-    others = [(path, page) for path in written if (page := PageName.parse(path)) and page not in pages]
-    return [*(path for path, page in others if replaced(page.first, page.last)), *manifests]
+    def is_replaced(other: PageName | int) -> bool:
+        if isinstance(other, int):
+            return any(page.first <= other <= page.last for page in settled)
+        return any(
+            page.first <= other.first and other.last <= page.last and replaces(page, other) for page in settled
+        )
+
+    manifests = [path for path in store.list("manifests") if (m := _MANIFEST.fullmatch(path)) and is_replaced(int(m[1]))]
+    return [*(page.path for page in written if page not in current and is_replaced(page)), *manifests]
+
+
+def replaces(page: PageName, other: PageName) -> bool:
+    """Of two pages of which one holds the other's versions, whether `page` is the one to read."""
+    return (page.first, page.last) != (other.first, other.last) or page.edition > other.edition
 
 
 def is_damaged(log: ManifestLog, path: str, lost: list[Loss]) -> bool:
