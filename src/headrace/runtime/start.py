@@ -23,6 +23,7 @@ from headrace.runtime.open_source import open_source
 from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_memory import find_slot_memory
 from headrace.runtime.source_frame import local_path
+from headrace.runtime.source_log import trim_source_logs
 from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
@@ -82,6 +83,7 @@ def start(
         driver.memory = find_slot_memory(spark)
         driver.retention = Retention(retain=retain)
         driver.file.save(store)
+        trim_source_logs(store, [dict(stream.options) for stream in plan.graph.streams.values()])
         driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
         driver.delivery.catch_up()
         run = Run(spark, driver, scans, on_batch, flush)
