@@ -8,10 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from headrace.errors import CheckpointError
 from headrace.runtime import driver
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.sinks import Callback, Directory
-from headrace.state import Retention
+from headrace.state import Retention, compact_checkpoint
 from headrace.testing import LocalRun
 
 SCRIPT = """
@@ -73,6 +74,19 @@ def test_a_folder_that_was_away_has_a_file_for_each_version(run: LocalRun, tmp_p
     push(run, 20)
     Delivery(run.store, run.log, [Directory(str(tmp_path / "out"), "csv")]).catch_up()
     assert sorted(p.name for p in (tmp_path / "out" / "raw").iterdir()) == [f"{v:012d}.csv" for v in range(1, 21)]
+
+
+def test_results_of_a_log_whose_files_have_gone(run: LocalRun) -> None:
+    """A program that has held its results for long lists them again; a file that is really lost is an error, not a loop."""
+    run.driver.retention = Retention()
+    push(run, 12)
+    held = run.driver.results("raw")
+    assert held.arrow().num_rows == 24
+    compact_checkpoint(run.store, Retention(keep=3, step=2, fanout=2, grace=-1.0))
+    assert held.arrow().num_rows == 24
+    run.store.delete(run.log.results("raw")[0].path)
+    with pytest.raises(CheckpointError, match="is missing"):
+        held.arrow()
 
 
 def test_a_damaged_version_is_passed_over(run: LocalRun, tmp_path: Path) -> None:

@@ -268,6 +268,18 @@ def test_a_damaged_page_is_replaced_by_what_it_replaced_or_reported(store: Store
     assert store.list("damaged") == [f"damaged/{page.rpartition('/')[2]}"]
 
 
+def test_a_damaged_last_but_one_manifest_stops_nobody(store: Store) -> None:
+    """Its segments are not known, so nobody can go back to it; garbage is collected all the same, but not its files."""
+    fill(store, 20)
+    store.delete(path_of(19))
+    store.write(path_of(19), b"no")
+    for path in ("segments/n/000000000018-a.arrow", "segments/n/000000000019-a.arrow"):
+        store.write(path, b"x")
+    compact_checkpoint(store, SMALL)
+    assert store.list("segments") == ["segments/n/000000000019-a.arrow"]
+    assert {n // 100 for n in read_numbers(ManifestLog(store))} == set(range(1, 21)) - {19}
+
+
 def test_a_page_of_another_format_is_refused(store: Store) -> None:
     """A newer version's history is not damage, and is not passed over."""
     fill(store, 20)

@@ -104,11 +104,15 @@ class Driver:
             self.housekeeping.changed.clear()
             self.log.refresh()
         if self.manifest.version % COLLECT_EVERY == 0:
-            policy = replace(self.retention, grace=GRACE)
-            if self.in_background:
-                self.housekeeping.start(policy)
-            else:
-                self.housekeeping.compact(policy)
+            self.compact()
+
+    def compact(self) -> None:
+        """Keep the checkpoint small."""
+        policy = replace(self.retention, grace=GRACE)
+        if self.in_background:
+            self.housekeeping.start(policy)
+        else:
+            self.housekeeping.compact(policy)
 
     def close(self) -> None:
         self.housekeeping.close()

@@ -88,6 +88,8 @@ def start(
         driver.delivery.catch_up()
         run = Run(spark, driver, scans, on_batch, flush)
         run.start(opened, trigger)
+        if "availableNow" not in trigger:  # a run that goes on: results expire even if no batch comes
+            driver.compact()
         return run
     except BaseException:
         driver.close()

@@ -173,11 +173,10 @@ class ManifestLog:
         """
 
         def look() -> set[str]:
-            count = self._advance()
-            last = [v for v in range(max(1, count - 1), count + 1) if v not in self._damage]
-            kept = {s.path for v in last if self.store.exists(path_of(v)) for s in self.read(v).segments}
-            for _, part in self._parts():
-                kept.update(paths_of(part))
+            kept = {path for _, part in self._parts() for path in paths_of(part)}
+            for version in range(max(1, self._count - 1), self._count + 1):
+                if version not in self._damage and self.store.exists(path_of(version)):
+                    kept.update(segment.path for segment in self.read(version).segments)
             return kept
 
         return self._settled(look)
