@@ -471,6 +471,7 @@ def test_compact_leaves_fewer_files_and_the_same_rows(checkpoint: str) -> None:
     result = call("compact", checkpoint, "--grace", "0 seconds")
     assert result.exit_code == 0, result.output
     assert "8 versions moved onto pages" in result.stdout
+    assert result.stderr == ""
     assert call("compact", checkpoint, "--grace", "0 seconds").exit_code == 0
     assert len(list(Path(checkpoint, "manifests").iterdir())) == 2
     assert len(list(Path(checkpoint, "history").iterdir())) == 1

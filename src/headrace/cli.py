@@ -490,7 +490,7 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
         after = len(log.store.scan())
     expired = f", {done.expired:,} rows expired" if retain else ""
     click.echo(f"{after:,} files, {before:,} before: {done.moved:,} versions moved onto pages{expired}")
-    if done.moved:
+    if done.moved and policy.grace > 0:
         click.echo(f"Files that are not needed any more stay for {grace}; the next compaction or run deletes them.", err=True)
     _report_faults(log)
 
