@@ -268,6 +268,18 @@ def test_a_damaged_page_is_replaced_by_what_it_replaced_or_reported(store: Store
     assert store.list("damaged") == [f"damaged/{page.rpartition('/')[2]}"]
 
 
+@pytest.mark.parametrize("version", [1, 17])
+def test_damage_at_the_ends_of_a_page(store: Store, version: int) -> None:
+    """The first and the last version that move onto a page may be the damaged one."""
+    fill(store, 20)
+    store.delete(path_of(version))
+    store.write(path_of(version), b"no")
+    assert compact_checkpoint(store, SMALL).moved == 17
+    log = ManifestLog(store)
+    assert [(loss.first, loss.last) for loss in log.faults()] == [(version, version)]
+    assert {n // 100 for n in read_numbers(log)} == set(range(1, 21)) - {version}
+
+
 def test_a_damaged_last_but_one_manifest_stops_nobody(store: Store) -> None:
     """Its segments are not known, so nobody can go back to it; garbage is collected all the same, but not its files."""
     fill(store, 20)
