@@ -1,4 +1,6 @@
-"""`python -m benchmarks`: data, tune, run, compare, report; `full` does them all, no command a quick part."""
+"""`python -m benchmarks`: data, tune, run, compare, report; `full` does them all, no command a quick part; `soak` and `idle`
+are of Headrace alone.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,16 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table
 
 from benchmarks import compare as tables
 from benchmarks import datasets, flink_env, kept
 from benchmarks.before import compare_trees, draw_trees
 from benchmarks.measure import Options, measure
 from benchmarks.report import page
+from benchmarks.soak import fit_lines
+from benchmarks.soak import idle as measure_idle
+from benchmarks.soak import soak as run_soak
 from benchmarks.tune import tune as tune_all
 from benchmarks.tune import tuned
 from benchmarks.workloads import CONTENDERS, FLINK, MAIN, WORKLOADS
@@ -172,6 +178,35 @@ def before(tree: Path, rows: int, workloads: Sequence[str], files: int | None, r
     path = datasets.OUT / "before.json"
     path.write_text(json.dumps(records, indent=1) + "\n")
     _console().print(draw_trees(records))
+
+
+@main.command()
+@click.option("--minutes", default=60.0, show_default=True)
+@click.option("--rows", default=20_000, show_default=True, help="Rows of each file.")
+@click.option("--files-per-second", default=2.0, show_default=True)
+@click.option("--retain", default="10 minutes", show_default=True, help="How long results are kept.")
+@click.option("--grace", default=600.0, show_default=True, help="Seconds that merged files stay for readers.")
+def soak(minutes: float, rows: int, files_per_second: float, retain: str, grace: float) -> None:
+    """A run under steady load: what grows, per hour."""
+    samples = run_soak(datasets.OUT / "soak", minutes, rows, files_per_second, retain, grace)
+    (datasets.OUT / "soak.json").write_text(json.dumps(samples, indent=1) + "\n")
+    table = Table("", "mean", "per hour", "over the run", box=None, pad_edge=False)
+    for line in fit_lines(samples):
+        numbers = (f"{line['mean']:,.3g}", f"{line['per_hour']:+,.3g}", f"{line['over_run']:+.1%}")
+        table.add_row(str(line["name"]), *numbers)
+    _console().print(table)
+    click.echo(f"{samples[-1]['batches']:.0f} batches in {minutes:g} minutes; samples in {datasets.OUT / 'soak.json'}")
+
+
+@main.command()
+@click.option("--seconds", default=30.0, show_default=True, help="How long to measure.")
+@click.option("--files", default=10, show_default=True, help="Files to put there afterwards.")
+@click.option("--there", default=1, show_default=True, help="Files that are there from the start.")
+def idle(seconds: float, files: int, there: int) -> None:
+    """A run with nothing to read: what it uses of a core, and how soon it sees a file."""
+    found = measure_idle(datasets.OUT / "idle", seconds, files, there)
+    waits = f"a file's batch begins after {found['median_wait']:.2f} s (median), {found['longest_wait']:.2f} s (longest)"
+    click.echo(f"{found['core']:.2%} of a core; {waits}")
 
 
 @main.command()

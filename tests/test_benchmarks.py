@@ -233,3 +233,19 @@ def test_runs_are_kept_and_resumed_and_flink_may_be_missing(
     shown = CliRunner().invoke(program.main, ["compare", "--label", "x", "--strict"])
     assert shown.exit_code == 1
     assert "tumbling_200k spark-rocksdb: broke" in shown.output.replace("\n", " ")
+
+
+def test_lines_through_samples() -> None:
+    """A soak's slopes: the first fifth is left out, values that are missing too; growth is in parts of the mean."""
+    from benchmarks.soak import fit_lines
+
+    samples = [
+        {"minutes": float(m), "batches": float(m), "MB": 1000.0 if m < 12 else 100.0 + m, "flat": 7.0 if m % 2 else float("nan")}
+        for m in range(60)
+    ]
+    lines = {str(line["name"]): line for line in fit_lines(samples)}
+    assert lines["MB"]["per_hour"] == pytest.approx(60.0)
+    assert lines["MB"]["over_run"] == pytest.approx(47 / 135.5)
+    assert lines["flat"]["per_hour"] == pytest.approx(0.0, abs=1e-9)
+    assert lines["flat"]["mean"] == 7.0
+    assert list(lines) == ["MB", "flat"]

@@ -30,6 +30,7 @@ from headrace.generate.packets import generate_packets
 from headrace.progress import Frontier, Observation
 from headrace.report import BatchReport, QueryReport, StreamReport
 from headrace.state import (
+    CheckpointLock,
     Manifest,
     ManifestLog,
     ResultFile,
@@ -84,7 +85,7 @@ class FakeSession:
     def sql(self, text: str, **options: Any) -> None:
         self.calls.append(("sql", {"text": text, **options}))
 
-    def check(self) -> None:
+    def check(self, installed: bool = True) -> None:
         pass
 
     def explain(self, format: str = "text", verbose: bool = False) -> str:
@@ -201,6 +202,8 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "3",
         "--master",
         "local[2]",
+        "--retain",
+        "7 days",
         *sinks,
     )
     assert result.exit_code == 0, result.output
@@ -213,6 +216,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "trigger": "5 seconds",
         "flush": False,
         "sinks": ["console", "csv:out"],
+        "retain": "7 days",
     }
 
 
@@ -430,6 +434,62 @@ def test_follow_sees_new_batches(checkpoint: str) -> None:
     assert lines[5:] == lines[3:5]
 
 
+def test_a_damaged_old_manifest_is_reported_and_the_rest_printed(checkpoint: str) -> None:
+    """results, state and compact say what is out of reach and go on; results ends with 2, as it is not complete."""
+    Path(checkpoint, "manifests", "000000000001.json").write_bytes(b"no")
+    result = call("results", checkpoint, "flows", "--format", "csv")
+    assert result.exit_code == 2
+    assert result.stdout == "window_end,a,cnt\n2024-01-01T00:02:00Z,1,20\n2024-01-01T00:02:00Z,2,\n"
+    assert "Warning: manifest" in result.stderr
+    assert "000000000001.json is damaged" in result.stderr
+    assert call("results", checkpoint).exit_code == 2
+    found = call("state", checkpoint, "--format", "json")
+    assert found.exit_code == 0
+    (lost,) = json.loads(found.stdout)["out_of_reach"]
+    assert (lost["first"], lost["last"]) == (1, 1)
+    assert "000000000001.json is damaged" in found.stderr
+    assert "000000000001.json is damaged" in call("compact", checkpoint).stderr
+
+
+def test_results_with_addresses(checkpoint: str) -> None:
+    """--ipv4 shows integer columns as addresses, whatever the format; a column that is not there is said."""
+    text = call("results", checkpoint, "flows", "--format", "json", "--ipv4", "A,cnt").stdout
+    assert json.loads(text.splitlines()[0]) == {"window_end": "2024-01-01T00:01:00Z", "a": "0.0.0.1", "cnt": "0.0.0.10"}
+    result = call("results", checkpoint, "flows", "--ipv4", "srcIP")
+    assert result.exit_code == 2
+    assert "there is no column 'srcIP'" in result.stderr
+
+
+def test_compact_leaves_fewer_files_and_the_same_rows(checkpoint: str) -> None:
+    """Eight more batches, compacted: one page, three result files, the same text; with --retain old results go."""
+    log = ManifestLog(Store.open(checkpoint))
+    last = log.latest()
+    assert last is not None
+    for version in range(3, 11):
+        log.publish(manifest(version, "results/flows/2.parquet", last.results["flows"][0].bytes, last.segments[0]))
+    before = call("results", checkpoint, "flows", "--format", "csv").stdout
+    result = call("compact", checkpoint, "--grace", "0 seconds")
+    assert result.exit_code == 0, result.output
+    assert "8 versions moved onto pages" in result.stdout
+    assert result.stderr == ""
+    assert call("compact", checkpoint, "--grace", "0 seconds").exit_code == 0
+    assert len(list(Path(checkpoint, "manifests").iterdir())) == 2
+    assert len(list(Path(checkpoint, "history").iterdir())) == 1
+    assert call("results", checkpoint, "flows", "--format", "csv").stdout == before
+    assert "16 rows expired" in call("compact", checkpoint, "--retain", "1 day").stdout
+    assert len(call("results", checkpoint, "flows", "--format", "csv").stdout.splitlines()) == 5
+    for wrong in ("0 days", "a week", "-1 day"):
+        assert call("compact", checkpoint, "--retain", wrong).exit_code == 2
+
+
+def test_compact_while_a_run_has_the_checkpoint(checkpoint: str) -> None:
+    """A run compacts by itself; the command does not interfere."""
+    with CheckpointLock(Store.open(checkpoint)):
+        result = call("compact", checkpoint)
+    assert result.exit_code == 2
+    assert "is in use by process" in result.stderr
+
+
 def test_state_as_json(checkpoint: str) -> None:
     """Progress, outputs, and state by node, slot and mini-partition are there as data."""
     found = json.loads(call("state", checkpoint, "--format", "json").stdout)
@@ -514,6 +574,35 @@ def test_sources_that_cannot_be(
     assert result.exit_code == 2
     assert said in result.output
     assert not (tmp_path / "ck").exists()
+
+
+@pytest.mark.parametrize("columns", ["(ts TIMESTAMP, k INT)", ""])
+def test_a_source_that_no_spark_here_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    """An unknown format is refused before Spark starts, with or without a list of columns; a package or a Spark that runs
+    already may have it, so then Spark is asked.
+    """
+    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
+    monkeypatch.setattr("headrace.cli._start_spark", lambda *_: sys.exit(77))
+    monkeypatch.setattr("headrace.runtime.installed_sources._has_session", lambda: False)
+    script = write_script(tmp_path, "'nosuch'", columns)
+    run = ["run", script, "--checkpoint", str(tmp_path / "ck")]
+    result = call(*run)
+    assert result.exit_code == 2
+    assert "stream s: Spark has no source 'nosuch'" in result.output
+    assert "--packages" in result.output
+    assert call(*run, "--packages", "a:b:1").exit_code == 77
+    assert call(*run, "--conf", "spark.driver.extraClassPath=x").exit_code == 77
+    monkeypatch.setattr("headrace.runtime.installed_sources._has_session", lambda: True)
+    assert call(*run).exit_code == 77
+
+
+def test_costly_windows_are_warned_of(tmp_path: Path) -> None:
+    """explain says the numbers on standard error, once, and goes on."""
+    script = write_script(tmp_path, "'rate'", "(timestamp TIMESTAMP)", "timestamp")
+    Path(script).write_text(Path(script).read_text().replace("RANGE 1 MINUTE", "RANGE 1 DAY SLIDE 1 MILLISECOND"))
+    result = call("explain", script)
+    assert result.exit_code == 0
+    assert result.stderr.count("Warning: query q: with RANGE 1 d and SLIDE 1 ms every row is in 86,400,000 windows") == 1
 
 
 def test_columns_only_spark_knows(tmp_path: Path) -> None:

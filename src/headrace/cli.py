@@ -1,4 +1,4 @@
-"""The command line: `headrace run | explain | results | state | prepare | generate | network`.
+"""The command line: `headrace run | explain | results | state | compact | prepare | generate | network`.
 
 Commands only parse, call and print; what they print is made in `report`. Spark is imported by the commands
 that run something, when they run it: `results` and `state` read manifests, start in a blink and need no
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -54,7 +55,10 @@ class Reported(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("default", RuntimeWarning)
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except BrokenPipeError:  # nobody reads any more, so there must be no flush at exit either
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
@@ -68,6 +72,10 @@ class Reported(click.Command):
             raise
         except Exception as error:
             _fail(ctx, error, f"{type(error).__name__}: {error}", 1)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"{click.style('Warning', fg='yellow', bold=True)}: {message}", err=True)
 
 
 def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -146,9 +154,19 @@ def _setting(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
 def _trigger(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     from headrace.windows.duration import parse_trigger
 
+    return _checked(parse_trigger, value)
+
+
+def _retain(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_retention
+
+    return _checked(parse_retention, value)
+
+
+def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
     try:
         if value is not None:
-            parse_trigger(value)
+            parse(value)
     except OptionError as e:
         raise click.BadParameter(str(e)) from e
     return value
@@ -174,8 +192,11 @@ def _trigger(_: click.Context, __: click.Parameter, value: str | None) -> str | 
     "--sink", "sinks", multiple=True, callback=_sink, metavar="SINK",
     help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR. May be repeated.",
 )  # fmt: skip
+@click.option("--retain", metavar="DURATION", callback=_retain,
+              help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip
 @click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path),
               help="At the end, draw the plan, the run and its results.")  # fmt: skip
+@click.option("--ipv4", metavar="COLUMNS", help="On the page, show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -190,7 +211,9 @@ def run(
     settings: dict[str, str],
     slots: int | None,
     sinks: tuple[str, ...],
+    retain: str | None,
     page: Path | None,
+    ipv4: str | None,
 ) -> None:
     """Run the streams and queries of FILE.
 
@@ -208,6 +231,7 @@ def run(
       headrace run queries.sql --checkpoint out/netmon
       headrace run queries.sql --checkpoint out/netmon --available-now --flush --report netmon.html
       headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --sink csv:out/csv
+      headrace run queries.sql --checkpoint out/netmon --retain '7 days'
       headrace run queries.sql --checkpoint out/netmon --master spark://host:7077 --slots 16
       headrace run queries.sql --checkpoint out/orders --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0
     """
@@ -217,6 +241,7 @@ def run(
         )
     _need_java()
     from headrace.report import watch
+    from headrace.report.ipv4 import parse_columns
     from headrace.session import Session
     from headrace.sql import CreateQuery, CreateStream, parse_script
     from headrace.sql.declare import asks_spark
@@ -237,11 +262,13 @@ def run(
     )
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)
-    if any(isinstance(one, CreateStream) and asks_spark(one) for one in statements):
+    if asking := [one for one in statements if isinstance(one, CreateStream) and asks_spark(one)]:
+        for one in asking:
+            session.check_installed(one.name, one.format)
         _start_spark(session, ctx.meta["spark_log"])
     session.sql(text, base=file.parent)
     session.check()
-    options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush}
+    options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush, "retain": retain}
     with view, watch.Stops() as stops:
         watch.see_through(
             lambda: _start_spark(session, ctx.meta["spark_log"]),
@@ -251,7 +278,8 @@ def run(
         )
     ctx.meta["spark_log"].unlink()
     if page is not None:
-        watch.write_page(page, str(file), session.explain(format="json"), list(reports), queries, checkpoint)
+        plan, addresses = session.explain(format="json"), parse_columns(ipv4)
+        watch.write_page(page, str(file), plan, list(reports), queries, checkpoint, addresses)
         click.echo(f"{page.resolve()}", err=True)
     if stops.signal and available_now:
         ctx.exit(128 + stops.signal)
@@ -311,7 +339,7 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
             columns_of(one)  # without Spark, or not at all
     session = Session()
     session.sql(text, base=file.parent)
-    session.check()
+    session.check(installed=False)  # what `run` will be given is not known
     click.echo(session.explain(format=format_, verbose=verbose))
 
 
@@ -322,14 +350,20 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
               show_default=True, help="json: one object per line.")  # fmt: skip
 @click.option("--follow", "-f", is_flag=True, help="Go on with new results as they are committed.")
 @click.option("--late", metavar="STREAM", help="The late and rejected rows of a stream, instead of a query.")
+@click.option("--ipv4", metavar="COLUMNS", help="Show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+@click.pass_context
 def results(
-    checkpoint: str, query: str | None, format_: str, follow: bool, late: str | None, output: Path | None
+    ctx: click.Context, checkpoint: str, query: str | None, format_: str, follow: bool, late: str | None, output: Path | None,
+    ipv4: str | None,
 ) -> None:
     """Print the committed results of QUERY from checkpoint DIR; without QUERY, list what there is.
 
     Needs no Spark and no Java, and may be used while a run is going on: only whole, committed batches are
     seen, each row once. Rows come batch by batch; within a batch their order means nothing.
+
+    Where the disk has damaged what says which files hold the results of a batch, all others are printed, a warning says
+    what is missing, and the exit code is 2.
 
     \b
     Examples:
@@ -337,10 +371,12 @@ def results(
       headrace results out/netmon flows | head
       headrace results out/netmon flows --format json --follow | jq .cnt
       headrace results out/netmon flows --format parquet --output flows.parquet
+      headrace results out/netmon flows --ipv4 srcIP,destIP
       headrace results out/netmon --late tcp
     """
     from headrace.report import checkpoint as summary
     from headrace.report import export
+    from headrace.report.ipv4 import parse_columns
     from headrace.sql.error_places import suggest
 
     if query and late:
@@ -348,12 +384,13 @@ def results(
     if follow and format_ == "parquet":
         raise click.UsageError("a Parquet file has an end; --follow needs --format table, csv or json")
     log = _await_log(checkpoint, follow)
+    damaged = _report_faults(log)
     if not query and not late:
         for one in summary.summarize(log)["queries"]:
             click.echo(f"{one['query']}\t{one['rows']}")
-        return
+        ctx.exit(2 if damaged else 0)
     name = query or late or ""
-    outputs = export.CommittedFiles(log, name, late=bool(late))
+    outputs = export.CommittedFiles(log, name, late=bool(late), ipv4=parse_columns(ipv4))
     known = summary.stream_names(log) if late else summary.query_names(log)
     if name not in known and not outputs.rows():
         raise OptionError(
@@ -368,6 +405,8 @@ def results(
             count = _print(outputs, export.encoder(format_), sink, follow)
     if not count:
         click.echo(f"No {'late rows' if late else 'results'} of {name} have been committed yet.", err=True)
+    if damaged:
+        ctx.exit(2)
 
 
 def _print(outputs: Any, encode: Callable[[Any], bytes], sink: Any, follow: bool) -> int:
@@ -410,11 +449,58 @@ def state(checkpoint: str, format_: str, all_pids: bool) -> None:
     from headrace.report import checkpoint as summary
     from headrace.report.export import open_log
 
-    found = summary.summarize(open_log(checkpoint))
+    log = open_log(checkpoint)
+    found = summary.summarize(log)
+    _report_faults(log)
     if format_ == "json":
         click.echo(json.dumps(found, indent=2))
     else:
         Console().print(summary.draw(found, all_pids))
+
+
+@main.command()
+@click.argument("checkpoint", metavar="DIR")
+@click.option("--retain", metavar="DURATION", callback=_retain, help="Delete results and late rows that are older.")
+@click.option("--grace", metavar="DURATION", default="10 minutes", show_default=True, callback=_trigger,
+              help="How long files that were merged stay, for readers that began before.")  # fmt: skip
+def compact(checkpoint: str, retain: str | None, grace: str) -> None:
+    """Merge the many small files of checkpoint DIR into few large ones; nothing is lost.
+
+    A run does this by itself, in the background. This command does it for a checkpoint that nobody runs on, and more
+    thoroughly: all versions but the last two become one page of the history.
+
+    \b
+    Examples:
+      headrace compact out/netmon
+      headrace compact out/netmon --retain '7 days'
+    """
+    from headrace.report.export import open_log
+    from headrace.runtime.source_log import trim_source_logs
+    from headrace.state import CheckpointLock, Retention, compact_checkpoint
+    from headrace.windows.duration import parse_retention, parse_trigger
+
+    log = open_log(checkpoint)
+    policy = Retention(retain=parse_retention(retain) if retain else None, grace=parse_trigger(grace) / 1000)
+    with CheckpointLock(log.store):
+        before = len(log.store.scan())
+        done = compact_checkpoint(log.store, policy, whole=True)
+        if log.store.exists("plan.json"):
+            streams = json.loads(log.store.read("plan.json"))["streams"].values()
+            trim_source_logs(log.store, [dict(stream["source"][1]) for stream in streams])
+        after = len(log.store.scan())
+    expired = f", {done.expired:,} rows expired" if retain else ""
+    click.echo(f"{after:,} files, {before:,} before: {done.moved:,} versions moved onto pages{expired}")
+    if done.moved and policy.grace > 0:
+        click.echo(f"Files that are not needed any more stay for {grace}; the next compaction or run deletes them.", err=True)
+    _report_faults(log)
+
+
+def _report_faults(log: Any) -> bool:
+    """Say what of a checkpoint cannot be read any more; whether there is anything."""
+    faults = log.faults()
+    for loss in faults:
+        _show_warning(loss.why)
+    return bool(faults)
 
 
 @main.command()

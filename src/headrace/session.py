@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -32,6 +33,7 @@ from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Settings, check_graph, optimize
 from headrace.optimizer.choose_reader import may_read_in_tasks
+from headrace.optimizer.costly_windows import find_costly_windows
 from headrace.optimizer.explain_plan import explain_plan
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
@@ -43,7 +45,7 @@ from headrace.sql.declare import asks_spark, declared_stream
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
 from headrace.state import ManifestLog, Store
-from headrace.windows.duration import parse_trigger
+from headrace.windows.duration import parse_retention, parse_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -165,6 +167,7 @@ class Session:
         bases = dict(self._bases)
         for statement in parse_script(text):
             if isinstance(statement, CreateStream) and asks_spark(statement):
+                self.check_installed(statement.name, statement.format)
                 statement = self._ask_columns(statement, base)
             binder.create(statement)
             if isinstance(statement, CreateStream):
@@ -180,15 +183,33 @@ class Session:
         found = ask_columns(self.spark, statement.name, statement.format, statement.options, folder)
         return replace(statement, columns=tuple(ColumnDef(*c) for c in found))
 
-    def check(self) -> None:
-        """Refuse what can be refused before Spark starts: sources that are not there, a checkpoint that is a file."""
+    def check(self, installed: bool = True) -> None:
+        """Refuse what can be refused before Spark starts: sources that are not there or, if `installed` matters, that
+        Spark will not have; a checkpoint that is a file. Warn of windows that will cost much.
+        """
         from headrace.runtime.source_path import check_sources
 
         check_sources(self.graph, self._bases)
+        for stream in self.graph.streams.values() if installed else ():
+            if stream.format is not None:
+                self.check_installed(stream.name, stream.format)
+        for sentence in find_costly_windows(self.graph):
+            warnings.warn(sentence, RuntimeWarning, stacklevel=2)
         if self._checkpoint is not None:
             store = Store.open(self._checkpoint)
             if store.is_local and os.path.exists(store.uri) and not os.path.isdir(store.uri):
                 raise CheckpointError(f"checkpoint {store.uri} is a file; expected a directory, or a path where none is yet")
+
+    def check_installed(self, name: str, format: str) -> None:
+        """Refuse a source that the Spark which is to be started will surely not have."""
+        from headrace.runtime.installed_sources import is_surely_missing
+
+        if self._spark is None and is_surely_missing(format, self._conf):
+            raise SourceError(
+                f"stream {name}: Spark has no source {format!r}. One that is a package comes with headrace run --packages "
+                "GROUP:ARTIFACT:VERSION or --jars FILE; one written in Python is registered with a Spark session that is "
+                "given to Session (spark.dataSource.register)"
+            )
 
     def stream(self, name: str, frame: DataFrame, progress: slack) -> Session:
         """Register a Spark streaming DataFrame as a stream."""
@@ -266,12 +287,13 @@ class Session:
         flush: bool = False,
         sinks: Sequence[Any] = (),
         on_batch: Callable[[BatchReport], object] | None = None,
+        retain: str | None = None,
     ) -> Run:
         """Start the set on Spark.
 
         `available_now` ends when what is there is read; `trigger` is an interval like '5 seconds'; `flush`
         closes all open windows at the end; `sinks` are fed with committed results; `on_batch` is called
-        with each batch's report.
+        with each batch's report; `retain`, like '7 days', is how long results and late rows are kept.
         """
         from headrace.runtime.start import start
 
@@ -299,6 +321,7 @@ class Session:
             list(sinks),
             on_batch,
             self._bounds,
+            parse_retention(retain) if retain is not None else None,
         )
 
     def results(self, name: str) -> Any:
@@ -313,7 +336,7 @@ class Session:
         if plan is None or name not in plan.schemas:
             raise OptionError(f"checkpoint {store.uri} has no query {name!r}")
         log = ManifestLog(store)
-        return Results(store, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
+        return Results(log, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
 
 
 def _copy_binder(binder: Binder) -> Binder:

@@ -70,6 +70,7 @@ class LocalRun:
             store, binder.graph(), lambda graph: DuckTyper(graph, functions), functions, slots, usual_slots=2
         )
         self.driver.memory, self.driver.scratch = memory, self._directory.name
+        self.driver.in_background = False
         self.driver.file.save(store)
         self.driver.clock = clock or self.driver.clock
         self.driver.read_bounds = BoundsReader(binder.graph(), bounds or {}, {}).read

@@ -1,6 +1,7 @@
 """The same kernels and manifests without Spark, one batch after the other, to be killed: `… CHECKPOINT BATCHES < script`.
 
-Batch i is the file i.json of the folder BATCHES; the manifest says which one is next.
+Batch i is the file i.json of the folder BATCHES; the manifest says which one is next. With a third argument, GRACE, the
+checkpoint is compacted after every second batch, and what is not needed any more goes after so many seconds.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ import json
 import sys
 from pathlib import Path
 
+from headrace.runtime import driver
+from headrace.state import Retention
 from headrace.testing import LocalRun
 
 
 def main() -> None:
-    checkpoint, batches = sys.argv[1:]
+    checkpoint, batches, *grace = sys.argv[1:]
     run = LocalRun(sys.stdin.read(), slots=2, path=checkpoint)
+    if grace:
+        driver.COLLECT_EVERY, driver.GRACE = 2, float(grace[0])
+        run.driver.retention = Retention(keep=2, step=2, fanout=2)
     print("started", flush=True)
     files = sorted(Path(batches).iterdir())
     while run.manifest.batch_id + 1 < len(files):

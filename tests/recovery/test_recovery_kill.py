@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from recovery_kit import MOMENTS, descendants, finish, kill_at, start, until_files
 
+from headrace.report.export import CommittedFiles
 from headrace.state import ManifestLog, Store
 from headrace.testing import LocalRun
 from spark_kit import drained, events, multiset, stream_sql, write_batches
@@ -92,33 +93,91 @@ def test_a_driver_killed_many_times(spark: Any, source: Path, tmp_path: Path) ->
     )
 
 
-def test_the_kernels_killed_many_times(tmp_path: Path) -> None:
-    """The same kernels, segments and manifests without Spark, killed fifteen times: cheap, so many points are met."""
-    rng = random.Random(5)
-    script = (
-        "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) PROGRESSING ON ts SLACK 20 SECONDS FROM 'memory';\n"
-    )
-    script += "CREATE QUERY q AS SELECT k, count(*) AS n, sum(v) AS sv FROM s [RANGE 2 MINUTES SLIDE 1 MINUTE] GROUP BY k;\n"
-    script += "CREATE QUERY over_ AS SELECT sum(n) AS n FROM q;\n CREATE QUERY raw AS SELECT ts, v FROM s WHERE v > 40;\n"
-    script += "CREATE QUERY slid AS SELECT max(v) AS v FROM s [RANGE ALL SLIDE 2 MINUTES ORIGIN '2024-03-09 22:00:00'];\n"
-    folder = tmp_path / "batches"
+MEMORY = """
+CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) PROGRESSING ON ts SLACK 20 SECONDS FROM 'memory';
+CREATE QUERY q AS SELECT k, count(*) AS n, sum(v) AS sv FROM s [RANGE 2 MINUTES SLIDE 1 MINUTE] GROUP BY k;
+CREATE QUERY over_ AS SELECT sum(n) AS n FROM q;
+CREATE QUERY raw AS SELECT ts, v FROM s WHERE v > 40;
+CREATE QUERY slid AS SELECT max(v) AS v FROM s [RANGE ALL SLIDE 2 MINUTES ORIGIN '2024-03-09 22:00:00'];
+"""
+
+
+@pytest.fixture(scope="module")
+def in_memory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Counter[Any]]]:
+    """A folder of forty batches, and what an undisturbed run makes of them."""
+    folder = tmp_path_factory.mktemp("memory") / "batches"
     folder.mkdir()
     rows = [[int(r["ts"].timestamp() * 1e6), r["k"], r["v"]] for r in events(2000, seconds=3000, disorder=90)]
+    fine = LocalRun(MEMORY, path=str(folder.parent / "fine"))
     for number in range(40):
         (folder / f"{number:03d}.json").write_text(json.dumps(rows[number * 50 : number * 50 + 50]))
-    fine = LocalRun(script, path=str(tmp_path / "fine"))
-    for number in range(40):
         fine.push(s=rows[number * 50 : number * 50 + 50])
     fine.flush()
+    return folder, committed(folder.parent / "fine")
+
+
+def test_the_kernels_killed_many_times(tmp_path: Path, in_memory: tuple[Path, dict[str, Counter[Any]]]) -> None:
+    """The same kernels, segments and manifests without Spark, killed fifteen times: cheap, so many points are met."""
+    rng = random.Random(5)
+    folder, expected = in_memory
     kills = 0
     for number in range(15):
-        process = start("recovery_local_driver.py", script, tmp_path / "ck", folder)
+        process = start("recovery_local_driver.py", MEMORY, tmp_path / "ck", folder)
         moment = ("manifests", "results", "segments")[number % 3]
         kills += kill_at(process, tmp_path / "ck", moment, rng, alone=True)
         process.wait()
     assert kills > 5
-    assert finish(start("recovery_local_driver.py", script, tmp_path / "ck", folder))
-    assert committed(tmp_path / "ck") == committed(tmp_path / "fine")
+    assert finish(start("recovery_local_driver.py", MEMORY, tmp_path / "ck", folder))
+    assert committed(tmp_path / "ck") == expected
+
+
+def test_compaction_killed_many_times(tmp_path: Path, in_memory: tuple[Path, dict[str, Counter[Any]]]) -> None:
+    """Compacted after every second batch and killed when pages or merged files appear, or at any time; a reader follows
+    all the while, and nobody misses or doubles a row.
+    """
+    rng = random.Random(int(os.environ.get("HEADRACE_SEED", "7")))
+    folder, expected = in_memory
+    log = ManifestLog(Store.open(tmp_path / "ck"))
+    followers = {name: CommittedFiles(log, name) for name in NAMES}
+    heard: dict[str, list[pa.RecordBatch]] = {name: [] for name in NAMES}
+    kills = 0
+    for number in range(12):
+        process = start("recovery_local_driver.py", MEMORY, tmp_path / "ck", folder, "-1")
+        moment = ("history", "history", "results", "manifests")[number % 4]
+        kills += kill_at(process, tmp_path / "ck", moment, rng, alone=True)
+        process.wait()
+        if number % 3 == 0:
+            for name in NAMES:
+                heard[name] += followers[name].batches()
+    assert kills > 6
+    assert finish(start("recovery_local_driver.py", MEMORY, tmp_path / "ck", folder, "-1"))
+    assert committed(tmp_path / "ck") == expected
+    assert len(log.store.list("history")) <= 8
+    assert log.faults() == []
+    for name in NAMES:
+        heard[name] += followers[name].batches()
+        assert multiset(pa.Table.from_batches(heard[name])) == expected[name]
+
+
+def test_a_reader_beside_a_compacting_run(tmp_path: Path, in_memory: tuple[Path, dict[str, Counter[Any]]]) -> None:
+    """While a run compacts and deletes at once, readers that list, open and follow at any moment see every row once."""
+    folder, expected = in_memory
+    process = start("recovery_local_driver.py", MEMORY, tmp_path / "ck", folder, "-1")
+    follower = CommittedFiles(ManifestLog(Store.open(tmp_path / "ck")), "q")
+    heard: list[pa.RecordBatch] = []
+    reads = 0
+    while process.poll() is None:
+        heard += follower.batches()
+        whole = list(CommittedFiles(ManifestLog(Store.open(tmp_path / "ck")), "q").batches())
+        assert sum(b.num_rows for b in whole) >= sum(b.num_rows for b in heard)
+        if whole:
+            assert not multiset(pa.Table.from_batches(whole)) - expected["q"]
+            reads += 1
+        time.sleep(0.05)
+    assert finish(process)
+    assert reads > 5
+    heard += follower.batches()
+    assert multiset(pa.Table.from_batches(heard)) == expected["q"]
 
 
 # -- workers and executors -----------------------------------------------------------------------------------------

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from headrace.errors import CheckpointError
 from headrace.progress import Frontier, Observation
-from headrace.state import Manifest, ResultFile, SegmentMeta, Span, StreamState
+from headrace.state import Manifest, ManifestLog, ResultFile, SegmentMeta, Span, StreamState
 
 
 def state_table(pids: list[int], panes: list[int] | None = None) -> pa.Table:
@@ -24,6 +26,44 @@ def state_table(pids: list[int], panes: list[int] | None = None) -> pa.Table:
 
 def segment(path: str = "segments/a.arrow", pids: tuple[int, ...] = (0, 1, 5)) -> SegmentMeta:
     return SegmentMeta(path, "flows", 3, 1000, pids, Span(10, 20), 3, 7)
+
+
+def commit_rows(log: ManifestLog, version: int, at: float = 1234.5, files: int = 2, **changes: Any) -> list[int]:
+    """Commit a version with `files` small files of results of the query flows and one of late rows; the values of `n`."""
+    results, values = [], []
+    for file in range(files):
+        rows = [version * 100 + file * 10 + i for i in range(1 + (version + file) % 3)]
+        results.append(write_numbers(log, f"results/flows/{version:012d}-{file}.parquet", rows))
+        values += rows
+    late = (write_numbers(log, f"late/tcp/{version:012d}-x.parquet", [version]),)
+    outputs = {"results": {"flows": tuple(results)} if results else {}, "late": {"tcp": late}}
+    log.publish(manifest(version, **{**outputs, "segments": (), "created_at": at, **changes}))
+    return values
+
+
+def write_numbers(log: ManifestLog, path: str, rows: list[int]) -> ResultFile:
+    with log.store.open_output(path) as out:
+        pq.write_table(pa.table({"n": pa.array(rows, pa.int64()), "word": ["a"] * len(rows)}), out)
+    return ResultFile(path, len(rows), log.store.size(path))
+
+
+def read_numbers(log: ManifestLog, late: bool = False) -> list[int]:
+    """All committed values of `n`, in order, as a reader finds them that lists again when a file has gone."""
+    try:
+        return _read_listed(log, late)
+    except CheckpointError:
+        log.refresh()
+        return _read_listed(log, late)
+
+
+def _read_listed(log: ManifestLog, late: bool) -> list[int]:
+    found: list[int] = []
+    for file in log.late("tcp") if late else log.results("flows"):
+        with log.store.open_input(file.path) as source:
+            rows = pq.read_table(source)["n"].to_pylist()
+        assert len(rows) == file.rows
+        found += rows
+    return found
 
 
 def manifest(version: int, **changes: Any) -> Manifest:

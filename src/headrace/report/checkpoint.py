@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -52,6 +53,7 @@ def summarize(log: ManifestLog) -> dict[str, Any]:
         "nodes": _nodes(last, _labels(log)),
         "slots": [{"slot": slot, **sizes} for slot, sizes in sorted(slots.items())],
         "mini_partitions": pids,
+        "out_of_reach": [asdict(loss) for loss in log.faults()],
     }
 
 

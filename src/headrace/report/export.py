@@ -20,9 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.errors import CheckpointError, OptionError
+from headrace.report.ipv4 import show_addresses
 from headrace.report.results import shown
 from headrace.report.text import one_line
-from headrace.state import ManifestLog, ResultFile, Store
+from headrace.state import Listing, ManifestLog, ResultFile, Store
 
 Encode = Callable[[pa.RecordBatch], bytes]
 WIDEST = 60  # of a column of the table format, until a longer value comes
@@ -40,29 +41,51 @@ def open_log(directory: str) -> ManifestLog:
 
 
 class CommittedFiles:
-    """The files of one query, or of the late rows of one stream, as they are committed."""
+    """The rows of one query, or the late rows of one stream, as they are committed.
 
-    def __init__(self, log: ManifestLog, name: str, late: bool = False) -> None:
-        self.log = log
-        self._files: Callable[[str], list[ResultFile]] = log.late if late else log.results
+    It remembers how many rows it has given, not which files: these are merged meanwhile, and a file that is gone is looked
+    for among those that took its place. Rows that expired before they were read are passed over.
+    """
+
+    def __init__(self, log: ManifestLog, name: str, late: bool = False, ipv4: tuple[str, ...] = ()) -> None:
+        self.log, self._ipv4 = log, ipv4
+        self._list: Callable[[str], Listing] = log.list_late if late else log.list_results
         self._name = name
-        self._taken = 0
-
-    def new_files(self) -> list[ResultFile]:
-        """What was committed since the last call."""
-        files = self._files(self._name)[self._taken :]
-        self._taken += len(files)
-        return files
+        self._position = 0  # of the next row
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of `new_files`, a record batch at a time."""
-        for file in self.new_files():
-            yield from read_file(self.log.store, file)
+        """The rows committed since the last call, a record batch at a time, addresses as such."""
+        return show_addresses(self._batches(), self._ipv4) if self._ipv4 else self._batches()
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        failure: Exception | None = None
+        while True:
+            listing = self._list(self._name)
+            before = self._position
+            try:
+                for start, file in zip(listing.starts, listing.files, strict=True):
+                    if start + file.rows > self._position:
+                        yield from self._rest_of(start, file)
+                return
+            except CheckpointError as error:
+                self.log.refresh()
+                if self._position == before and failure is not None and str(error) == str(failure):
+                    raise
+                failure = error
+
+    def _rest_of(self, start: int, file: ResultFile) -> Iterator[pa.RecordBatch]:
+        for batch in read_file(self.log.store, file):
+            given = max(0, self._position - start)  # of this batch
+            start += batch.num_rows
+            if given < batch.num_rows:
+                rest = batch.slice(given)
+                self._position = start
+                yield rest
 
     def last(self, count: int, at_most: int) -> pa.Table | None:
         """The rows of the last files that have `count` rows together; None if there are none."""
         chosen: list[ResultFile] = []
-        for file in reversed(self._files(self._name)):
+        for file in reversed(self._list(self._name).files):
             if sum(one.rows for one in chosen) >= count:
                 break
             chosen.insert(0, file)
@@ -70,13 +93,14 @@ class CommittedFiles:
         return pa.Table.from_batches(batches)[-at_most:] if batches else None
 
     def rows(self) -> int:
-        return sum(file.rows for file in self._files(self._name))
+        return sum(file.rows for file in self._list(self._name).files)
 
 
 def read_file(store: Store, file: ResultFile) -> Iterator[pa.RecordBatch]:
     try:
         with store.open_input(file.path) as source:
-            yield from pq.ParquetFile(source).iter_batches()
+            for batch in pq.ParquetFile(source).iter_batches():
+                yield batch.replace_schema_metadata(None)
     except (pa.ArrowInvalid, CheckpointError) as error:
         raise CheckpointError(
             f"result file {file.path} of {store.uri} cannot be read: {error}. A manifest names it with "

@@ -78,8 +78,21 @@ class QueryReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotLoad:
+    """One slot in one batch, all levels together: partial rows that came in, seconds of work, state it holds."""
+
+    rows: int
+    seconds: float
+    state_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class BatchReport:
-    """One committed batch. `phases` says where its seconds went."""
+    """One committed batch.
+
+    `phases` says where its seconds went: `job` is the whole Spark job, in which the slowest slot spent `load`, `close`
+    and `keep`. `tables` has the rows that came to each table of state, by its label in the plan.
+    """
 
     batch_id: int
     rows: int
@@ -93,6 +106,8 @@ class BatchReport:
     segments: int = 0
     slots: int = 1
     phases: Mapping[str, float] = field(default_factory=dict)
+    tables: Mapping[str, int] = field(default_factory=dict)
+    slot_loads: tuple[SlotLoad, ...] = ()
 
     @property
     def late(self) -> int:
@@ -108,7 +123,7 @@ class BatchReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps`."""
-        return asdict(self)
+        return {**asdict(self), "slot_loads": [asdict(one) for one in self.slot_loads]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> BatchReport:
@@ -118,6 +133,7 @@ class BatchReport:
             known["streams"] = {
                 k: StreamReport(**_known(StreamReport, v)) for k, v in data["streams"].items()
             }
+            known["slot_loads"] = tuple(SlotLoad(**_known(SlotLoad, v)) for v in data.get("slot_loads", ()))
             known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
             return cls(**known)
         except (TypeError, KeyError, AttributeError) as error:

@@ -20,7 +20,8 @@ from typing import Any
 from headrace.report import chart, plan_drawing, text
 from headrace.report.chart import Chart, Series
 from headrace.report.model import BatchReport, Totals
-from headrace.report.results import draw_results
+from headrace.report.results import draw_results, draw_table
+from headrace.report.run_details import count_edges, draw_slots, split_seconds
 
 _UNITS: dict[chart.Format, tuple[float, ...]] = {
     text.size: tuple(1024.0**power for power in range(5)),
@@ -36,19 +37,24 @@ def render_page(
     plan: Mapping[str, Any],
     reports: Sequence[BatchReport],
     queries: Mapping[str, Mapping[str, Any]],
+    late: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
     """The page as text.
 
     `plan` is {nodes: [{id, label, kind, detail}], edges: [[from, to]]}; `queries` maps a name to {sql,
-    columns, rows} (and `total`, when `rows` are only the last of more).
+    columns, rows} (and `total`, when `rows` are only the last of more), `late` a stream to the last of its late rows.
     """
     style = files("headrace.report").joinpath("page.css").read_text(encoding="utf-8")
-    drawing = plan_drawing.draw(plan)
+    counts = count_edges(plan, reports)
+    drawing = plan_drawing.draw(plan, counts)
+    legend = '<p class="none">At an edge: rows that passed along it. Into state go partial rows, one per pane and group.</p>'
     flushed = before_flush(reports)
     sections = [
         _tiles(reports),
-        f'<h2>Plan</h2><div class="card scroll">{drawing}</div>' if drawing else "",
+        f'<h2>Plan</h2><div class="card scroll">{drawing}</div>{legend if counts else ""}' if drawing else "",
         "<h2>How it ran</h2>" + _charts(reports),
+        draw_slots(reports),
+        _late(late or {}),
         "<h2>Queries and results</h2>" + "".join(_query(name, one, flushed) for name, one in queries.items()),
     ]
     return (
@@ -61,6 +67,16 @@ def render_page(
         f"{''.join(sections)}"
         "<footer>Times are UTC. Hover over a chart for its values.</footer></main></body></html>\n"
     )
+
+
+def _late(late: Mapping[str, Mapping[str, Any]]) -> str:
+    parts = [
+        f'<details class="card query" open><summary><h3>{escape(name)}</h3><span>{one["total"]:,} rows</span></summary>'
+        f"{draw_table(one['columns'], one['rows'])}</details>"
+        for name, one in late.items()
+        if one["rows"]
+    ]
+    return f"<h2>Late and rejected rows</h2>{''.join(parts)}" if parts else ""
 
 
 def _when(reports: Sequence[BatchReport]) -> str:
@@ -191,6 +207,12 @@ def _run_charts(reports: Sequence[BatchReport]) -> Iterator[Chart]:
 def _phases(groups: Sequence[Sequence[BatchReport]]) -> list[Series]:
     """Batch time split by phase where the phases are parts of it; the rest is 'other'."""
     totals = [_mean(group, lambda r: r.seconds) for group in groups]
+    spent = [[split_seconds(report) for report in group] for group in groups]
+    if all(parts for group in spent for parts in group):
+        return [
+            Series(name, [float(statistics.fmean(parts[name] for parts in group)) for group in spent])
+            for name in spent[0][0]
+        ]
     names = list(dict.fromkeys(name for group in groups for report in group for name in report.phases))
     parts = [Series(n, [_mean(g, lambda r, n=n: r.phases.get(n, 0.0)) for g in groups]) for n in names]
     rest = [total - sum(s.values[i] or 0.0 for s in parts) for i, total in enumerate(totals)]

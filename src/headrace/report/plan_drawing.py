@@ -18,6 +18,7 @@ from typing import Any
 
 _CHAR, _LINE, _PAD, _GAP_X, _GAP_Y = 7.0, 15.0, 11.0, 56.0, 16.0  # _CHAR: of the details' font
 _WRAP, _LINES = 34, 4
+_COUNT_CHAR = 6.2  # of the counts at edges
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,11 @@ class _Box:
         return 2 * _LINE + len(self.lines) * _LINE + _PAD
 
 
-def draw(plan: Mapping[str, Any]) -> str:
-    """An SVG of `plan`: nodes [{id, label, kind, detail}], edges [[from, to]] (unknown ends are ignored)."""
+def draw(plan: Mapping[str, Any], counts: Mapping[tuple[str, str], str] | None = None) -> str:
+    """An SVG of `plan`: nodes [{id, label, kind, detail}], edges [[from, to]] (unknown ends are ignored).
+
+    `counts` is what to write at edges, by their ends.
+    """
     boxes = {str(node["id"]): _box(node) for node in plan.get("nodes", ())}
     edges = [
         (str(a), str(b)) for a, b in plan.get("edges", ()) if str(a) in boxes and str(b) in boxes and a != b
@@ -50,7 +54,7 @@ def draw(plan: Mapping[str, Any]) -> str:
         return ""
     columns, paths = _places(list(boxes), edges)
     columns = _ordered(columns, [pair for path in paths for pair in pairwise(path)])
-    return _svg(boxes, columns, paths)
+    return _svg(boxes, columns, paths, counts or {})
 
 
 def _box(node: Mapping[str, Any]) -> _Box:
@@ -118,7 +122,13 @@ def _ordered(columns: list[list[str]], links: Iterable[tuple[str, str]]) -> list
     return columns
 
 
-def _svg(boxes: Mapping[str, _Box], columns: Sequence[Sequence[str]], paths: Sequence[Sequence[str]]) -> str:
+def _svg(
+    boxes: Mapping[str, _Box],
+    columns: Sequence[Sequence[str]],
+    paths: Sequence[Sequence[str]],
+    counts: Mapping[tuple[str, str], str],
+) -> str:
+    gap = _GAP_X + max((len(text) * _COUNT_CHAR for text in counts.values()), default=0.0)
     heights = [
         sum((boxes[n].height if n in boxes else 6.0) + _GAP_Y for n in column) - _GAP_Y for column in columns
     ]
@@ -132,9 +142,12 @@ def _svg(boxes: Mapping[str, _Box], columns: Sequence[Sequence[str]], paths: Seq
             tall = boxes[name].height if name in boxes else 6.0
             corner[name] = (x, y, width, tall)
             y += tall + _GAP_Y
-        x += width + _GAP_X
-    parts = []
+        x += width + gap
+    parts, written = [], []
     for path in paths:
+        if count := counts.get((path[0], path[-1])):
+            bx, by, _, bh = corner[path[-1]]
+            written.append(_count(count, bx, by + bh / 2, corner[path[-2]], path[-2] in boxes))
         for a, b in pairwise(path):
             ax, ay, aw, ah = corner[a]
             bx, by, _, bh = corner[b]
@@ -161,11 +174,20 @@ def _svg(boxes: Mapping[str, _Box], columns: Sequence[Sequence[str]], paths: Seq
             f'<title>{escape(box.title)}</title><rect width="{width:.1f}" height="{height:.1f}" rx="7"/>'
             f"{''.join(texts)}</g>"
         )
-    wide, high = x - _GAP_X + 2, total + 4
+    wide, high = x - gap + 2, total + 4
     head = f'viewBox="0 0 {wide:.0f} {high:.0f}" width="{wide:.0f}" height="{high:.0f}"'
     marker = (
         '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path class="tip" d="M0 0L8 4L0 8Z"/></marker>'
     )
-    inside = f"<defs>{marker}</defs>{''.join(parts)}"
+    inside = f"<defs>{marker}</defs>{''.join(parts)}{''.join(written)}"
     return f'<svg class="plan" {head} role="img" aria-label="Query graph">{inside}</svg>'
+
+
+def _count(
+    text: str, x: float, y: float, source: tuple[float, float, float, float], is_box: bool
+) -> str:
+    """What is written at the end of an edge, before its tip; the line may come from above or below."""
+    from_y = source[1] + source[3] / 2
+    place = y + 13 if is_box and from_y < y - 4 else y - 5  # on the side where the line is not
+    return f'<text class="count" x="{x - 10:.1f}" y="{place:.1f}" text-anchor="end">{escape(text)}</text>'

@@ -35,7 +35,7 @@ def draw_results(columns: Sequence[str], rows: Sequence[Row]) -> tuple[str, str]
         at = columns.index("window_end")
         rows = sorted(rows, key=lambda row: -math.inf if (end := _number(row[at])) is None else end)
     found = result_chart(columns, rows)
-    return (chart.draw(found) if found else ""), _table(columns, rows)
+    return (chart.draw(found) if found else ""), draw_table(columns, rows)
 
 
 def result_chart(columns: Sequence[str], rows: Sequence[Row]) -> Chart | None:
@@ -130,7 +130,8 @@ def _clock(ends: Sequence[float]) -> chart.Format:
     return lambda value: (text.EPOCH + timedelta(seconds=value)).strftime(pattern)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Row]) -> str:
+def draw_table(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """The last rows as HTML, newest first."""
     last = rows[-_ROWS:][::-1]
     right = [_numeric([row[i] for row in last]) for i in range(len(columns))]
     css = [' class="n"' if is_number else "" for is_number in right]

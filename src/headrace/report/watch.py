@@ -16,15 +16,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import click
+import pyarrow as pa
 from rich.console import Console
 
 from headrace.report.export import CommittedFiles, open_log
+from headrace.report.ipv4 import show_addresses
 from headrace.report.live import LiveView
 from headrace.report.log import log_line
 from headrace.report.model import BatchReport
 from headrace.report.page import render_page
 
 PAGE_ROWS, MOST_ROWS = 2_000, 200_000  # of each query: enough for a chart, and not too many to draw
+LATE_ROWS = 20
 
 View = tuple[AbstractContextManager[object], Callable[[BatchReport], None], Callable[[str], None]]
 
@@ -133,24 +136,30 @@ def write_page(
     reports: Sequence[BatchReport],
     queries: Mapping[str, str],
     checkpoint: str,
+    ipv4: tuple[str, ...] = (),
 ) -> None:
     """Draw a run to the file `page`.
 
     `plan` is what EXPLAIN gives as JSON, `queries` maps names to SQL; results come from the checkpoint.
     """
     log = open_log(checkpoint)
-    shown: dict[str, dict[str, Any]] = {}
-    for name, sql in queries.items():
-        outputs = CommittedFiles(log, name)
-        table = outputs.last(PAGE_ROWS, at_most=MOST_ROWS)
-        shown[name] = {
-            "sql": sql,
-            "columns": table.column_names if table is not None else [],
-            "rows": list(zip(*(c.to_pylist() for c in table.columns), strict=True))
-            if table is not None
-            else [],
-            "total": outputs.rows(),
-        }
+    results = {name: {"sql": sql, **_sample(CommittedFiles(log, name), ipv4, PAGE_ROWS)} for name, sql in queries.items()}
+    streams = reports[-1].streams if reports else ()
+    late = {name: _sample(CommittedFiles(log, name, late=True), ipv4, LATE_ROWS) for name in streams}
     page.parent.mkdir(parents=True, exist_ok=True)
     graph = json.loads(plan)["graph"]
-    page.write_text(render_page(title, graph, reports, shown), encoding="utf-8")
+    page.write_text(render_page(title, graph, reports, results, late), encoding="utf-8")
+
+
+def _sample(outputs: CommittedFiles, ipv4: tuple[str, ...], count: int) -> dict[str, Any]:
+    """The last rows of a query or of late rows, and how many there are."""
+    table = outputs.last(count, at_most=MOST_ROWS)
+    if table is not None and ipv4:
+        there = [name.lower() for name in table.column_names]
+        columns = tuple(name for name in ipv4 if name.lower() in there)
+        table = pa.Table.from_batches(list(show_addresses(table.to_batches(), columns)))
+    return {
+        "columns": table.column_names if table is not None else [],
+        "rows": list(zip(*(c.to_pylist() for c in table.columns), strict=True)) if table is not None else [],
+        "total": outputs.rows(),
+    }

@@ -9,7 +9,7 @@ from headrace.kernels.commit import count_open_windows
 from headrace.logical.graph import Graph
 from headrace.program.messages import SlotReport
 from headrace.program.program import Program
-from headrace.report.model import BatchReport, QueryReport, StreamReport
+from headrace.report.model import BatchReport, QueryReport, SlotLoad, StreamReport
 from headrace.state import Manifest
 
 
@@ -35,6 +35,7 @@ def make_report(
             unit=graph.streams[name].unit,  # type: ignore[arg-type]
             contradicting=state.contradicting - (old.contradicting if old else 0),
         )
+    reports = list(reports)
     timings = [r.timings for r in reports]
     phases = {"job": ran}
     phases |= {key: max((getattr(t, key) for t in timings), default=0.0) for key in ("load", "close", "keep")}
@@ -51,4 +52,26 @@ def make_report(
         segments=len(manifest.segments),
         slots=manifest.slots,
         phases=phases,
+        tables=_count_arrived(program, reports),
+        slot_loads=tuple(_weigh_slot(slot, reports) for slot in range(manifest.slots)) if reports else (),
+    )
+
+
+def _count_arrived(program: Program, reports: list[SlotReport]) -> dict[str, int]:
+    """Rows that came to each table of state."""
+    labels = {node.name: node.label for node in program.nodes}
+    found: dict[str, int] = dict.fromkeys(labels.values(), 0)
+    for report in reports:
+        for activity in report.activity:
+            found[labels[activity.node]] += sum(activity.rows)
+    return found
+
+
+def _weigh_slot(slot: int, reports: list[SlotReport]) -> SlotLoad:
+    mine = [report for report in reports if report.slot == slot]
+    activity = [one for report in mine for one in report.activity]
+    return SlotLoad(
+        sum(sum(one.rows) for one in activity),
+        sum(report.timings.total for report in mine),
+        sum(sum(one.state_bytes) for one in activity),
     )

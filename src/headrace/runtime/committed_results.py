@@ -1,8 +1,13 @@
-"""Reading what was committed: through manifests only, as Spark, Arrow or pandas."""
+"""Reading what was committed: through manifests only, as Spark, Arrow or pandas.
+
+Files are merged, and the small ones deleted after a while; whoever meets one that is gone lists them again. Spark
+reads later than it is asked, so its frame names files that are there for ten minutes at least.
+"""
 
 from __future__ import annotations
 
 import base64
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,27 +15,44 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.state import ResultFile, Store
+from headrace.errors import CheckpointError
+from headrace.state import ManifestLog, ResultFile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_ATTEMPTS = 5  # to read files that are merged meanwhile
 
 
 @dataclass(frozen=True)
 class Results:
     """The committed rows of a query, or the late rows of a stream, at the moment they are asked for."""
 
-    store: Store
+    log: ManifestLog
     files: Callable[[], list[ResultFile]]
     schema: pa.Schema
     session: Callable[[], SparkSession] | None = None
 
     def arrow(self) -> pa.Table:
-        tables = []
-        for file in self.files():
-            with self.store.open_input(file.path) as source:
-                tables.append(_complete(pq.read_table(source), self.schema).cast(self.schema))
-        return pa.concat_tables(tables) if tables else self.schema.empty_table()
+        for _ in range(_ATTEMPTS):
+            files = self._list()
+            tables = []
+            try:
+                for file in files:
+                    with self.log.store.open_input(file.path) as source:
+                        tables.append(_complete(pq.read_table(source), self.schema).cast(self.schema))
+            except CheckpointError as error:
+                self.log.refresh()
+                if not isinstance(error.__cause__, FileNotFoundError) or self.files() == files:
+                    raise
+                continue  # it was merged meanwhile
+            return pa.concat_tables(tables) if tables else self.schema.empty_table()
+        raise CheckpointError(f"the files of {self.log.store.uri} change faster than they can be read; try again")
+
+    def _list(self) -> list[ResultFile]:
+        for loss in self.log.faults():
+            warnings.warn(loss.why, RuntimeWarning, stacklevel=3)
+        return self.files()
 
     def pandas(self) -> Any:
         return self.arrow().to_pandas()
@@ -43,8 +65,8 @@ class Results:
         assert self.session is not None
         spark = self.session()
         schema = from_arrow_schema(self.schema)
-        root = literal(self.store.uri.rstrip("/"))
-        paths = [f"{root}/{f.path}" for f in self.files()]
+        root = literal(self.log.store.uri.rstrip("/"))
+        paths = [f"{root}/{f.path}" for f in self._list()]
         return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
 
 

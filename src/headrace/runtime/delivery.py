@@ -5,13 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.errors import HeadraceError, SinkError
 from headrace.runtime.sinks import Directory, Sink
-from headrace.state import Manifest, ManifestLog, Store
+from headrace.state import HistoryPage, Manifest, ManifestLog, Store, split_versions
 
 
 class Delivery:
@@ -33,8 +34,12 @@ class Delivery:
             if done is None:
                 done = 0 if isinstance(sink, Directory) or latest is None else latest.version
                 self._remember(name, done)
-            for manifest in self.log.since(done):
-                self._deliver(name, sink, manifest)
+            for page in self.log.history():
+                if page.name.last > done:
+                    self._deliver_page(name, sink, page, done)
+            for version in self.log.versions():
+                if version > done and not any(loss.first <= version <= loss.last for loss in self.log.faults()):
+                    self._deliver(name, sink, self.log.read(version))
 
     def deliver(self, manifest: Manifest) -> None:
         for name, sink in self.sinks:
@@ -49,6 +54,21 @@ class Delivery:
             with blame(f"sink {name}", manifest.version):
                 sink.write(query, manifest.version, pa.concat_tables(tables))
         self._remember(name, manifest.version)
+
+    def _deliver_page(self, name: str, sink: Sink, page: HistoryPage, done: int) -> None:
+        """What a sink missed and was compacted meanwhile, cut into versions again."""
+        for query, outputs in page.results.items():
+            pieces = (
+                piece
+                for kept in outputs.files
+                if kept.last > done
+                for piece in split_versions(self.store, kept)
+                if piece[0] > done
+            )
+            for version, same in groupby(pieces, key=lambda piece: piece[0]):
+                with blame(f"sink {name}", version):
+                    sink.write(query, version, pa.concat_tables([table for _, table in same]))
+        self._remember(name, page.name.last)
 
     def _remember(self, name: str, version: int) -> None:
         self.store.write(self._path(name), str(version).encode())

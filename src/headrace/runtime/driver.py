@@ -37,13 +37,14 @@ from headrace.runtime import plan_file
 from headrace.runtime.batch_report import make_report
 from headrace.runtime.committed_results import Results, schema_of
 from headrace.runtime.delivery import Delivery
+from headrace.runtime.housekeeping import Housekeeping
 from headrace.sql import parse_query
 from headrace.sql.bind import Binder
 from headrace.sql.error_places import suggest
-from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, collect_garbage
+from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store
 
-COLLECT_EVERY = 50  # batches between two collections of garbage
-GRACE = 300.0  # seconds an unnamed file is left alone
+COLLECT_EVERY = 50  # batches between two compactions
+GRACE = 600.0  # seconds that an unneeded file is left alone, for readers that began before
 
 
 class Driver:
@@ -65,6 +66,9 @@ class Driver:
         self.delivery: Delivery | None = None
         self.memory: int | None = None  # bytes for a slot's DuckDB
         self.scratch: str | None = None
+        self.retention = Retention()
+        self.in_background = True
+        self.housekeeping = Housekeeping(store, lock.check)
         self._born = {n: b for n, b in file.born.items() if b is not None}
         self._unneeded: set[str] = set()  # segments the version before the last still names
         self.clock: Callable[[], int] = lambda: int(time.time() * 1_000_000)
@@ -142,10 +146,22 @@ class Driver:
         for gone in self._unneeded:
             self.store.delete(gone)
         self._unneeded = {m.path for m in before.segments} - {m.path for m in self.manifest.segments}
+        if self.housekeeping.changed.is_set():
+            self.housekeeping.changed.clear()
+            self.log.refresh()
         if self.manifest.version % COLLECT_EVERY == 0:
-            collect_garbage(self.store, self.log, GRACE)
+            self.compact()
+
+    def compact(self) -> None:
+        """Keep the checkpoint small."""
+        policy = replace(self.retention, grace=GRACE)
+        if self.in_background:
+            self.housekeeping.start(policy)
+        else:
+            self.housekeeping.compact(policy)
 
     def close(self) -> None:
+        self.housekeeping.close()
         self.lock.release()
 
     # -- reading --------------------
@@ -153,13 +169,13 @@ class Driver:
         """The committed results of a query."""
         if name not in self.file.schemas:
             raise OptionError(f"there is no query {name!r}." + suggest(name, self.file.schemas))
-        return Results(self.store, lambda: self.log.results(name), schema_of(self.file.schemas[name]), session)
+        return Results(self.log, lambda: self.log.results(name), schema_of(self.file.schemas[name]), session)
 
     def late(self, stream: str, session: Callable[[], Any] | None = None) -> Results:
         """The late and unusable rows of a stream, with the reason."""
         if stream not in self.file.late_schemas:
             raise OptionError(f"there is no stream {stream!r}")
-        return Results(self.store, lambda: self.log.late(stream), schema_of(self.file.late_schemas[stream]), session)
+        return Results(self.log, lambda: self.log.late(stream), schema_of(self.file.late_schemas[stream]), session)
 
 
 def open_driver(

@@ -27,6 +27,13 @@ SETTINGS = {
     # Over TCP, Nagle's algorithm and delayed acknowledgements make every task wait 40 ms.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # How long Spark sleeps when it has found nothing to read. The default, 10 ms, keeps a quarter of a core busy with
+    # listing; so a run that has nothing to read uses next to nothing, and sees a file within half a second.
+    "spark.sql.streaming.pollingDelay": "400ms",
+    # Of its own logs of offsets and commits, Spark keeps those of the last hundred batches; a few are enough.
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    # Of each file source it keeps a file a batch for ten minutes after they were merged into one.
+    "spark.sql.streaming.fileSource.log.cleanupDelay": "60s",
     # Spark's default writes its offset log through FileContext, which on a local disk starts some thirty
     # processes (readlink, chmod) a batch. Results do not depend on that log: manifests decide what is
     # committed.

@@ -24,10 +24,11 @@ from headrace.runtime.read_bounds import BoundsReader
 from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_memory import find_slot_memory
 from headrace.runtime.source_frame import local_path
+from headrace.runtime.source_log import trim_source_logs
 from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
-from headrace.state import Manifest, Store
+from headrace.state import Manifest, Retention, Store
 
 _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
     "spark.sql.ansi.enabled",
@@ -51,6 +52,7 @@ def start(
     sinks: list[Any],
     on_batch: Callable[[BatchReport], object] | None,
     bounds: dict[str, Callable[[], Any]] | None = None,
+    retain: float | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -81,13 +83,17 @@ def start(
         }
         scans = tuple(_scan(plan, s, typers[0]) for s in plan.graph.streams.values()) if files else None
         driver.memory = find_slot_memory(spark)
+        driver.retention = Retention(retain=retain)
         driver.file.save(store)
+        trim_source_logs(store, [dict(stream.options) for stream in plan.graph.streams.values()])
         driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
         driver.delivery.catch_up()
         driver.read_bounds = BoundsReader(graph, bounds or {}, bases, lambda q: [tuple(r) for r in spark.sql(q).collect()]).read
         driver.listen()
         run = Run(spark, driver, scans, on_batch, flush)
         run.start(opened, trigger)
+        if "availableNow" not in trigger:  # a run that goes on: results expire even if no batch comes
+            driver.compact()
         return run
     except BaseException:
         driver.close()

@@ -1,9 +1,13 @@
 """State and exactly-once: stores, segments, manifests, the lock, the routing table. Knows no engine."""
 
+from headrace.state.compaction import Compacted, Retention, compact_checkpoint
 from headrace.state.disk import FileEntry
 from headrace.state.format import FORMAT, check_format
+from headrace.state.garbage import collect_garbage
+from headrace.state.history import HistoryPage, KeptFile, Loss
 from headrace.state.lock import CheckpointLock
-from headrace.state.manifest import Manifest, ManifestLog, ResultFile, StreamState, collect_garbage
+from headrace.state.manifest import Listing, Manifest, ManifestLog, ResultFile, StreamState
+from headrace.state.merge_files import split_versions
 from headrace.state.route import initial_route, pids_of, rescale
 from headrace.state.segment import SegmentMeta, Span, pid_sizes, read_segment, write_segment
 from headrace.state.store import Store
@@ -11,20 +15,28 @@ from headrace.state.store import Store
 __all__ = [
     "FORMAT",
     "CheckpointLock",
+    "Compacted",
     "FileEntry",
+    "HistoryPage",
+    "KeptFile",
+    "Listing",
+    "Loss",
     "Manifest",
     "ManifestLog",
     "ResultFile",
+    "Retention",
     "SegmentMeta",
     "Span",
     "Store",
     "StreamState",
     "check_format",
     "collect_garbage",
+    "compact_checkpoint",
     "initial_route",
     "pid_sizes",
     "pids_of",
     "read_segment",
     "rescale",
+    "split_versions",
     "write_segment",
 ]

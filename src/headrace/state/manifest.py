@@ -3,25 +3,33 @@
 Version k of a checkpoint is the file `manifests/<k>.json`. A batch is committed when its manifest is there,
 which is one atomic step (`Store.publish`). Always true of a sound log:
 
-* versions are 1, 2, …, n without a gap, and a version, once there, never changes; so what was read of it
-  may be kept in memory, and finding new versions is probing for n + 1;
-* every file that a run or a reader needs is named by a manifest: live segments by the last one (those of
-  the one before are kept, to go back to), results and late rows by the one that added them. What no
-  manifest names is left over from a crash or a lost attempt, and is garbage.
+* versions are 1, 2, …, n without a gap, and a version, once there, never changes; the oldest of them may have been
+  moved onto pages (`history`), which never change either. So what was read may be kept in memory, and finding new
+  versions is probing for n + 1;
+* every file that a run or a reader needs is named by a manifest or a page: live segments by the last manifest (those
+  of the one before are kept, to go back to), results and late rows by the one that added them. What nobody
+  names is left over from a crash or a lost attempt, and is garbage (`garbage`).
 
 Publishing being atomic, a crash cannot leave half a manifest. One whose checksum is wrong means a damaged
-disk, and the user has to decide; the error says what each choice costs. Nothing is repaired silently.
+disk. If it is the last, a run cannot go on, and the user has to decide; the error says what each choice costs. If it is
+an older one, only its own outputs are out of reach: the rest is read, and `faults` says what is missing.
+
+A log that is kept open sees its files change places: versions move onto pages, pages are merged. Whoever does not find
+what it has listed lists again.
 """
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from headrace.errors import CheckpointError
 from headrace.state.disk_faults import join
 from headrace.state.format import check_format
+from headrace.state.history import FOLDER, HistoryPage, KeptOutputs, Loss, PageName, decode_page, follow
 from headrace.state.record import (
     Damaged,
     Manifest,
@@ -30,15 +38,32 @@ from headrace.state.record import (
     ResultFile,
     StreamState,
     decode,
+    decode_commit,
     decode_outputs,
     encode,
 )
 from headrace.state.store import Store
 
-__all__ = ["Manifest", "ManifestLog", "ResultFile", "StreamState", "collect_garbage"]
+__all__ = ["Listing", "Manifest", "ManifestLog", "ResultFile", "StreamState"]
 
-NAME = re.compile(r"manifests/(\d{12,})\.json")
-OWNED = ("segments", "results", "late")
+_NAME = re.compile(r"manifests/(\d{12,})\.json")
+_ATTEMPTS = 5  # to read a log whose files change places meanwhile
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of a query or stream in order, and the number of the first row of each, counted since the checkpoint
+    began. Files change when they are merged; the number of a row never does.
+    """
+
+    files: list[ResultFile]
+    starts: list[int]
+
+
+class _Moved(Exception):
+    """A file that was listed is not there any more."""
 
 
 class ManifestLog:
@@ -46,9 +71,15 @@ class ManifestLog:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._lock = threading.RLock()  # a run's log is read by whoever asks for its results
         self._count = 0
         self._last: Manifest | None = None
         self._outputs: dict[int, Outputs] = {}
+        self._pages: dict[PageName, HistoryPage] = {}
+        self._way: list[PageName | int] = []  # to the last version
+        self._holes: list[Loss] = []
+        self._damage: dict[int, str] = {}  # versions whose manifest cannot be read
+        self._spoilt: dict[PageName, str] = {}  # pages that cannot be read
 
     def publish(self, manifest: Manifest) -> None:
         """Commit the next version; of several runs that try the same one, exactly one succeeds."""
@@ -63,100 +94,236 @@ class ManifestLog:
                 "this batch's files "
                 "are not named by any manifest"
             )
-        self._remember(manifest)
-        self._count = max(self._count, version)
+        with self._lock:
+            self._remember(manifest)
+            if version == self._count + 1:
+                self._add(version)
 
     def latest(self) -> Manifest | None:
         """The last committed version, None if there is none."""
-        count = self._advance()
-        return self.read(count) if count else None
+        with self._lock:
+            count = self._advance()
+            return self.read(count) if count else None
 
     def read(self, version: int) -> Manifest:
-        """One committed version."""
+        """One committed version that has not been moved into the history."""
         last = self._last
         if last is not None and last.version == version:
             return last
+        path = path_of(version)
+        if not self.store.exists(path):
+            raise self._gap(version)
         try:
-            manifest = decode(self._content(version), version)
+            manifest = decode(self.store.read(path), version)
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(version, error) from error
         self._remember(manifest)
         return manifest
 
+    def read_outputs(self, version: int) -> tuple[Outputs, float]:
+        """What one committed version has put out, and when."""
+        try:
+            return decode_commit(self.store.read(path_of(version)), version)
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(version, error) from error
+
     def versions(self) -> list[int]:
-        """All committed versions in order, as listed from the store now."""
-        found = sorted(
-            int(match[1]) for path in self.store.list("manifests") if (match := NAME.fullmatch(path))
-        )
-        for expected, version in enumerate(found, start=1):
-            if version != expected:
-                raise self._gap(expected)
-        return found
+        """The versions that are manifests and not history, in order, as listed from the store now."""
+        self.refresh()
+        return [one for one in self._way if isinstance(one, int)]
 
     def since(self, version: int) -> Iterator[Manifest]:
-        """The versions after `version`, in order."""
+        """The manifests after `version`, in order."""
         for later in range(version + 1, self._advance() + 1):
             yield self.read(later)
 
+    def history(self) -> list[HistoryPage]:
+        """The pages, in order; those that cannot be read are among the faults."""
+        return self._settled(lambda: [page for _, page in self._parts() if isinstance(page, HistoryPage)])
+
     def results(self, query: str, since: int = 0) -> list[ResultFile]:
-        """The result files of a query that the versions after `since` have added."""
-        return [file for outputs in self._all(since) for file in outputs.results.get(query, ())]
+        """The result files of a query with rows that versions after `since` have added."""
+        return self.list_results(query, since).files
 
     def late(self, stream: str, since: int = 0) -> list[ResultFile]:
-        """The files with late and rejected rows of a stream that the versions after `since` have added."""
-        return [file for outputs in self._all(since) for file in outputs.late.get(stream, ())]
+        """The files with late and rejected rows of a stream of the versions after `since`."""
+        return self.list_late(stream, since).files
+
+    def list_results(self, query: str, since: int = 0) -> Listing:
+        return self._settled(lambda: self._listing("results", query, since))
+
+    def list_late(self, stream: str, since: int = 0) -> Listing:
+        return self._settled(lambda: self._listing("late", stream, since))
+
+    def faults(self) -> list[Loss]:
+        """Versions whose outputs are out of reach, and why. What is listed is complete but for them."""
+
+        def look() -> list[Loss]:
+            lost = [loss for _, part in self._parts() if isinstance(part, HistoryPage) for loss in part.lost]
+            lost += [Loss(version, version, why) for version, why in self._damage.items()]
+            lost += map(self._explain_hole, self._holes)
+            return sorted(lost, key=lambda loss: loss.first)
+
+        return self._settled(look)
 
     def named(self) -> set[str]:
-        """Every path that must be kept: outputs of all versions, segments of the last two.
+        """Every path that the versions need: outputs of all of them, segments of the last two.
 
         The version before the last is what one goes back to when the last manifest is damaged.
         """
-        count = self._advance()
-        kept = {
-            s.path for version in range(max(1, count - 1), count + 1) for s in self.read(version).segments
-        }
-        for outputs in self._all(0):
-            for files in (*outputs.results.values(), *outputs.late.values()):
-                kept.update(file.path for file in files)
-        return kept
 
-    def _all(self, since: int) -> Iterator[Outputs]:
-        for version in range(since + 1, self._advance() + 1):
-            outputs = self._outputs.get(version)
-            if outputs is None:
+        def look() -> set[str]:
+            kept = {path for _, part in self._parts() for path in paths_of(part)}
+            for version in range(max(1, self._count - 1), self._count + 1):
+                if version not in self._damage and self.store.exists(path_of(version)):
+                    kept.update(segment.path for segment in self.read(version).segments)
+            return kept
+
+        return self._settled(look)
+
+    def paths_named(self, part: PageName | int) -> list[str]:
+        """The outputs that a manifest or page names, superseded or not; none if it is gone or cannot be read."""
+        try:
+            found = self._outputs.get(part) if isinstance(part, int) else self._pages.get(part)
+            if found is None and isinstance(part, int):
+                found = decode_outputs(self._content(path_of(part)), part)
+            elif found is None and isinstance(part, PageName):
+                found = decode_page(self._content(part.path), part)
+        except (_Moved, ValueError, KeyError, TypeError):
+            return []
+        return list(paths_of(found)) if found is not None else []
+
+    @property
+    def spoilt(self) -> Set[PageName]:
+        """The pages that were found damaged."""
+        return self._spoilt.keys()
+
+    def refresh(self) -> None:
+        """List the store again, and forget what has moved into the history since."""
+        with self._lock:
+            listed = self.store.list("manifests")
+            manifests = [int(match[1]) for path in listed if (match := _NAME.fullmatch(path))]
+            pages = [page for path in self.store.list(FOLDER) if (page := PageName.parse(path))]
+            self._way, self._holes = follow([page for page in pages if page not in self._spoilt], manifests)
+            self._count = max(manifests, default=0)
+            kept = set(self._way)
+            self._outputs = {v: outputs for v, outputs in self._outputs.items() if v in kept}
+            self._pages = {name: page for name, page in self._pages.items() if name in kept}
+            self._damage = {v: why for v, why in self._damage.items() if v in kept}
+
+    def _explain_hole(self, hole: Loss) -> Loss:
+        for page, why in self._spoilt.items():
+            if page.first <= hole.last and hole.first <= page.last:
+                return replace(hole, why=why)
+        one = path_of(hole.first) if hole.first == hole.last else f"{path_of(hole.first)} to {hole.last:012d}.json"
+        return replace(
+            hole,
+            why=f"{join(self.store.uri, one)} is missing, and no page of the history tells of it. Restore it from a "
+            "backup; without it the results of that batch cannot be listed",
+        )
+
+    # -- reading the parts --------------------
+    def _listing(self, kind: str, name: str, since: int) -> Listing:
+        files: list[ResultFile] = []
+        starts: list[int] = []
+        position = 0
+        for version, part in self._parts():
+            outputs = getattr(part, kind).get(name, ())
+            if isinstance(outputs, KeptOutputs):
+                position += outputs.expired
+                found = [(kept.file, kept.last) for kept in outputs.files]
+            else:
+                found = [(file, version) for file in outputs]
+            for file, last in found:
+                if last > since:
+                    files.append(file)
+                    starts.append(position)
+                position += file.rows
+        return Listing(files, starts)
+
+    def _parts(self) -> Iterator[tuple[int, Outputs | HistoryPage]]:
+        """What can be read on the way to the last version, each with its last version."""
+        self._advance()
+        for name in list(self._way):
+            if isinstance(name, PageName):
+                yield name.last, self._page(name)
+            elif name not in self._damage:
+                outputs = self._outputs_of(name)
+                if outputs is not None:
+                    yield name, outputs
+
+    def _outputs_of(self, version: int) -> Outputs | None:
+        if version not in self._outputs:
+            data = self._content(path_of(version))
+            try:
+                self._outputs[version] = decode_outputs(data, version)
+            except (ValueError, KeyError, TypeError) as error:
+                fault = self._damaged(version, error)
+                if version == self._count:
+                    raise fault from error
+                self._damage[version] = str(fault)
+                return None
+        return self._outputs[version]
+
+    def _page(self, name: PageName) -> HistoryPage:
+        if name not in self._pages:
+            data = self._content(name.path)
+            try:
+                self._pages[name] = decode_page(data, name)
+            except (ValueError, KeyError, TypeError) as error:
+                if isinstance(error, OtherFormat):
+                    check_format(self.store.uri, error.found)
+                self._spoilt[name] = (
+                    f"page {join(self.store.uri, name.path)} of the history is damaged: {error}. Check the disk, and "
+                    "restore the file from a backup if there is one; without it the results of versions "
+                    f"{name.first} to {name.last} cannot be listed"
+                )
+                raise _Moved from error  # what the page replaced may still be there
+        return self._pages[name]
+
+    def _content(self, path: str) -> bytes:
+        try:
+            return self.store.read(path)
+        except CheckpointError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise _Moved from error
+            raise
+
+    def _settled(self, look: Callable[[], T]) -> T:
+        """What `look` finds, looking again when a file has moved meanwhile."""
+        with self._lock:
+            for _ in range(_ATTEMPTS):
                 try:
-                    outputs = decode_outputs(self._content(version), version)
-                except (ValueError, KeyError, TypeError) as error:
-                    raise self._damaged(version, error) from error
-                self._outputs[version] = outputs
-            yield outputs
+                    return look()
+                except _Moved:
+                    self.refresh()
+        raise CheckpointError(
+            f"the manifests and the history of {self.store.uri} change faster than they can be read; try again"
+        )
 
     def _advance(self) -> int:
-        """The number of versions: listed once, then probed, as versions are only ever added."""
-        if not self._count:
-            self._count = len(self.versions())
+        """The last version: listed once, then probed. Whoever slept while versions moved away lists again."""
+        before = self._count
         while self._count and self.store.exists(path_of(self._count + 1)):
-            self._count += 1
+            self._add(self._count + 1)
+        if not self._count or (self._count == before and not self.store.exists(path_of(before))):
+            self.refresh()
         return self._count
+
+    def _add(self, version: int) -> None:
+        self._count = version
+        self._way.append(version)
 
     def _remember(self, manifest: Manifest) -> None:
         self._outputs[manifest.version] = Outputs(manifest.results, manifest.late)
         if self._last is None or self._last.version < manifest.version:
             self._last = manifest
 
-    def _content(self, version: int) -> bytes:
-        path = path_of(version)
-        if not self.store.exists(path):
-            raise self._gap(version)
-        return self.store.read(path)
-
+    # -- what to say --------------------
     def _gap(self, version: int) -> CheckpointError:
         return CheckpointError(
             f"{join(self.store.uri, path_of(version))} is missing: the versions of a checkpoint "
-            "follow each other without "
-            "a gap. Without it the results of that version are not known, so none are shown. "
-            "Restore the file "
-            "from a backup, or start with a new checkpoint"
+            "follow each other without a gap. Restore the file from a backup, or start with a new checkpoint"
         )
 
     def _damaged(self, version: int, why: Exception) -> CheckpointError:
@@ -172,8 +339,7 @@ class ManifestLog:
         if self.store.exists(path_of(version + 1)):
             return CheckpointError(
                 f"{message}Without a backup the results of version {version} cannot be listed "
-                "any more; do not delete the "
-                "file, later versions build on it: start with a new checkpoint to compute all results again"
+                "any more; those of all others can, and a run goes on"
             )
         return CheckpointError(
             f"{message}Without a backup you can delete it: nothing committed in the versions "
@@ -189,20 +355,11 @@ def path_of(version: int) -> str:
     return f"manifests/{version:012d}.json"
 
 
-def collect_garbage(store: Store, log: ManifestLog, grace_seconds: float) -> list[str]:
-    """Delete, and return, the files under segments/, results/ and late/ that no manifest needs.
+def paths_of(part: Outputs | HistoryPage) -> Iterator[str]:
+    """The files that a manifest or page names."""
+    if isinstance(part, HistoryPage):
+        yield from (kept.file.path for kept in part.files())
+        return
+    for files in (*part.results.values(), *part.late.values()):
+        yield from (file.path for file in files)
 
-    Only what was last written more than `grace_seconds` ago: the files of a running batch are not named yet.
-    Without any manifest nothing is deleted, nor when a manifest cannot be read: there is no proof then.
-    """
-    before = time.time() - grace_seconds
-    candidates = [
-        entry.path for directory in OWNED for entry in store.scan(directory) if entry.modified <= before
-    ]
-    if not candidates or log.latest() is None:
-        return []
-    kept = log.named()  # read after the listing: a file committed in between is named by now
-    garbage = [path for path in candidates if path not in kept]
-    for path in garbage:
-        store.delete(path)
-    return garbage

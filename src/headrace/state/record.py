@@ -145,6 +145,12 @@ def decode_outputs(data: bytes, version: int) -> Outputs:
     return outputs_of(parse(verify_lines(data)[0], version))
 
 
+def decode_commit(data: bytes, version: int) -> tuple[Outputs, float]:
+    """The outputs, and when they were committed."""
+    lines = verify_lines(data)
+    return outputs_of(parse(lines[0], version)), json.loads(lines[1])["created_at"]
+
+
 def decode(data: bytes, version: int) -> Manifest:
     """The manifest of a file's content, which must be that of `version`."""
     lines = verify_lines(data)

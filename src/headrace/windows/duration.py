@@ -86,6 +86,17 @@ def parse_trigger(trigger: str) -> int:
     return found // 1000
 
 
+def parse_retention(retain: str) -> float:
+    """The seconds that results are kept."""
+    try:
+        found = ticks(retain, "us")
+    except OptionError as e:
+        raise OptionError(f"retain: {e}") from e
+    if found <= 0:
+        raise OptionError(f"retain: {retain!r} keeps nothing; expected a duration like '7 days'")
+    return found / 1e6
+
+
 def _microseconds(word: str, length: str) -> int:
     name = word.lower()
     name = _SHORT.get(name) or _SHORT.get(name.removesuffix("s")) or name.removesuffix("s")
