@@ -190,16 +190,16 @@ class _Round:
         return [f"SELECT {self.step.outputs} FROM (SELECT DISTINCT * FROM {new}) AS i0{where}"]
 
     def _unmatched(self, side: int, before: int | None, after: int | None, born: int | None) -> list[str]:
-        """Rows of a kept input that became complete and have no partner; those with a null key never have one."""
+        """Rows of a kept input that became complete and have no partner; those with a null key or time never have one."""
         low, high = FLOOR if before is None else before, FLOOR if after is None else after
         kept, other = self.inputs[side], self.inputs[1 - side]
-        nulls = " OR ".join(f"k{i} IS NULL" for i in range(self.step.keys))
+        nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *(f"k{i}" for i in range(self.step.keys))))
         new, old = self._register(side, kept.new), None
         if high > low:
             old = self._register(side, kept.old(low, high - 1))
         rows = []
         if new is not None:
-            rows.append(f"SELECT * FROM {new} WHERE _t < {high}" + (f" OR {nulls}" if nulls else ""))
+            rows.append(f"SELECT * FROM {new} WHERE _t < {high} OR {nulls}")
         if old is not None:
             rows.append(f"SELECT * FROM {old} WHERE _t >= {low} AND _t < {high}")
         if not rows:

@@ -189,7 +189,10 @@ class Slot:
             if isinstance(step, Advance):
                 self.operators[step.node].advance(low, high)
             elif isinstance(step, JoinRows):
-                self._join(step)
+                if low == FLOOR:  # all rows of the batch are here in the first round
+                    self._join(step)
+                else:
+                    self.space.define_empty(step.view)
             elif self.space.is_empty(step.source):
                 if isinstance(step, Compute):
                     self.space.define_empty(step.view)

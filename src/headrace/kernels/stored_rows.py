@@ -1,8 +1,8 @@
 """Stored rows: rows (pid, _t, k…, v…) of one input of joins, kept until no other input can reach them.
 
 What came since the last round is *new*, everything before *old*; joins read both (`kernels/join_rows.py`). Old rows are segments
-on disk, read when a join asks for a span of values that they cover, and never copied. Rows with a null key meet nobody: joins see
-them while they are new, and they are not kept (unless for SELECT DISTINCT, to which nulls are equal).
+on disk, read when a join asks for a span of values that they cover, and never copied. Rows with a null key, or of no time, meet
+nobody: joins see them while they are new, and they are not kept (unless for SELECT DISTINCT, to which nulls are equal).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class StoredRows:
 
     def span(self) -> tuple[int, int] | None:
         """The least and largest value of the new rows."""
-        ends = [pc.min_max(t["_t"]) for t in self.new if t.num_rows]
+        ends = [e for t in self.new if (e := pc.min_max(t["_t"]))["min"].is_valid]
         if not ends:
             return None
         return min(e["min"].as_py() for e in ends), max(e["max"].as_py() for e in ends)
@@ -64,9 +64,9 @@ class StoredRows:
             return None
         rows = pa.concat_tables(tables)
         wanted = pc.greater_equal(rows["_t"], self._needed) if self._needed > FLOOR else None
-        for i in range(0 if self.node.nulls else self.node.keys):
-            if rows[f"k{i}"].null_count:
-                known = pc.is_valid(rows[f"k{i}"])
+        for name in ("_t", *(f"k{i}" for i in range(0 if self.node.nulls else self.node.keys))):
+            if rows[name].null_count:
+                known = pc.is_valid(rows[name])
                 wanted = known if wanted is None else pc.and_(wanted, known)
         if wanted is not None:
             rows = rows.filter(wanted)

@@ -23,6 +23,7 @@ from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
 from headrace.physical.lower_join import (
     describe_stored,
+    keeps_unmatched,
     lower_join,
     lower_joint_table,
     lower_row_table,
@@ -128,7 +129,9 @@ class _Lowering:
             listed = [f"{time_sql(self.graph, table.input, time)} AS _t"]
             listed += [f"{normalize_key(k, t)} AS k{i}" for i, (k, t) in enumerate(zip(keys, table.types, strict=True))]
             listed += [f"{quote_name(c)} AS v{i}" for i, c in enumerate(table.columns)]
-            sql = f"SELECT * FROM (SELECT {', '.join(listed)} FROM {view.name}) WHERE _t IS NOT NULL"
+            sql = f"SELECT {', '.join(listed)} FROM {view.name}"
+            if not keeps_unmatched(self.plan, table):  # rows of no time, as outer joins give them, meet nobody
+                sql = f"SELECT * FROM ({sql}) WHERE _t IS NOT NULL"
             self._step(view.part.level, Send(node.name, sql, view.name, view.part.level == table.level))
 
     # -- aggregations --------------------

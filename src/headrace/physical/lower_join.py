@@ -57,6 +57,12 @@ def input_waits(plan: Plan, join: Join) -> list[Waits]:
     return [plan.passages[i.relation].columns[i.time] for i in join.inputs]
 
 
+def keeps_unmatched(plan: Plan, table: RowTable) -> bool:
+    """Whether some join shows rows of a table that meet nobody."""
+    kinds = [(join.kind, i) for n, i in table.readers if isinstance(join := plan.graph.relations[n], Join)]
+    return any(kind == "full" or (kind in ("left", "anti") and i == 0) for kind, i in kinds)
+
+
 def find_needed(plan: Plan, join: Join, number: int) -> Waits:
     """From where on rows of an input are needed: until no row still to come reaches them, and, where rows without a partner
     count, until every row they may have met is complete.

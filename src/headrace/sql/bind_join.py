@@ -87,7 +87,7 @@ class JoinBinder:
             for part in (*select.expressions, grouped and select.args["group"], select.args.get("having"))
             if part
             for c in part.find_all(exp.Column)
-        } | ({n for c in plain for n in _used(c)} if outer else set())
+        } | {n for c in plain if outer or _speaks_of_windows(c) for n in _used(c)}
         looked = [(node, item, self._lookup_conditions(node, item, own)) for node, item, own in lookups]
         on = [self._on(items, k) for k in range(len(items))]
         self.conjuncts = [
@@ -104,7 +104,7 @@ class JoinBinder:
         done, rest = self._sequence(items, on, plain) if outer else self._pool(items, on, plain, hops)
         for node, item, conditions in looked:
             kind = "anti" if isinstance(node, exp.Not) else "semi"
-            done = self._join_two(done, item, kind, conditions, [])
+            done = self._join_two(done, item, kind, conditions)
         select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
         select.set("joins", None)
         return self._rename(done), select
@@ -152,6 +152,9 @@ class JoinBinder:
         return out
 
     def _lookup_conditions(self, node: exp.Expr, item: FromItem, own: exp.Expr | None) -> list[exp.Expr]:
+        if (clause := item.node.args.get("stream_window")) is not None:
+            what = "a sub-select in WHERE has no window: bound it by a condition on the times of both"
+            raise self.fail_at(clause.start, clause.end, what)
         inner = JoinNames([item], self.fail, False, outer=self.names)
         out = [inner.flatten(c) for c in split_conjuncts(own)]
         test = node.this if isinstance(node, exp.Not) else node
@@ -175,6 +178,7 @@ class JoinBinder:
         parts = [self._part(item) for item in items]
         conditions = self._sort(parts, [c for each in on for c in each] + where)
         self._add_windows(conditions, items, range(len(items)))
+        after = [c for i, c in conditions.single if i < 0]  # of the window's bounds, which only results have
         parts = self._narrow(parts, conditions)
         if len(parts) == 1:
             return parts[0], conditions.rest
@@ -188,17 +192,26 @@ class JoinBinder:
         if window is not None and len(items) != len(tree.parts):
             raise self.fail(items[0].node, "windows with a SLIDE join inputs that share a key; these do not")
         order = f"order {_describe(tree, items)}" if len(tree.parts) < len(items) else ""
-        return self._build(tree, parts, conditions, window, order)
+        after += [c for c in conditions.rest if _speaks_of_windows(c)]
+        conditions.rest = [c for c in conditions.rest if not _speaks_of_windows(c)]
+        done, rest = self._build(tree, parts, conditions, bounds, window, order)
+        return done, [*after, *rest]
 
     def _build(
-        self, tree: JoinStep, parts: list[Joined], conditions: Conditions, window: Sliding | None, order: str
+        self,
+        tree: JoinStep,
+        parts: list[Joined],
+        conditions: Conditions,
+        bounds: TimeBounds,
+        window: Sliding | None,
+        order: str,
     ) -> tuple[Joined, list[exp.Expr]]:
-        """The joins of a tree, from its leaves."""
+        """The joins of a tree, from its leaves; `bounds` are those of all inputs."""
         done: list[Joined] = []
         groups: list[frozenset[int]] = []
         for part in tree.parts:
             if isinstance(part, JoinStep):
-                done.append(self._build(part, parts, conditions, None, "")[0])
+                done.append(self._build(part, parts, conditions, bounds, None, "")[0])
                 groups.append(_leaves(part))
             else:
                 done.append(parts[part])
@@ -223,7 +236,7 @@ class JoinBinder:
             and used <= inside
             and len({place[i] for i in used}) > 1
         ]
-        joined = self._join(done, groups, parts, mine, "inner", window, order)
+        joined = self._join(done, groups, parts, mine, "inner", window, order, bounds)
         left = [c for c in conditions.rest if not any(x.name in owner for x in c.find_all(exp.Column))]
         return joined, left
 
@@ -252,24 +265,32 @@ class JoinBinder:
                     if safe and _used(c) <= seen and _used(c) & set(self._part(item).columns)
                 ]
                 waiting = [c for c in waiting if c not in more]
-            done = self._join_two(done, item, item.kind, [*on[k], *more], items[:k])
+            done = self._join_two(done, item, item.kind, [*on[k], *more])
         return done, waiting
 
-    def _join_two(
-        self, left: Joined, item: FromItem, kind: str, conjuncts: list[exp.Expr], before: Sequence[FromItem]
-    ) -> Joined:
+    def _join_two(self, left: Joined, item: FromItem, kind: str, conjuncts: list[exp.Expr]) -> Joined:
         right = self._part(item)
-        parts = [right, left] if kind == "right" else [left, right]
-        kind = "left" if kind == "right" else kind
-        flipped = parts[0] is right
-        conditions = self._sort(parts, conjuncts)
-        for one in before:
-            self._add_windows(conditions, [one, item], [int(flipped), 1 - int(flipped)])
+        parts = [*map(self._part, left.items), right]
+        mine, other = frozenset(range(len(left.items))), frozenset({len(left.items)})
+        flipped = kind == "right"
+        done, groups = ([right, left], [other, mine]) if flipped else ([left, right], [mine, other])
+        kind = "left" if flipped else kind
+        conditions = self._sort(parts, conjuncts, groups)
+        if any(_speaks_of_windows(c) for c in conditions.rest) or any(i < 0 for i, _ in conditions.single):
+            raise self.fail(item.node, "window_start and window_end are those of results: speak of them in WHERE")
+        for i, one in enumerate(left.items):
+            if self._concerns(one, left.items, conjuncts):
+                self._add_windows(conditions, [one, item], [i, len(left.items)])
         kept = {"inner": (), "left": (0,), "full": (0, 1), "semi": (), "anti": (0,)}[kind]
         conditions.rest += [c for i, c in conditions.single if i in kept]
         conditions.single = [(i, c) for i, c in conditions.single if i not in kept]
-        parts = self._narrow(parts, conditions)
-        return self._join(parts, [frozenset({0}), frozenset({1})], parts, conditions, kind, None, "")
+        return self._join(self._narrow(done, conditions), groups, parts, conditions, kind, None, "")
+
+    def _concerns(self, one: FromItem, items: Sequence[FromItem], conjuncts: Sequence[exp.Expr]) -> bool:
+        """Whether what is joined now has to do with an item before: it speaks of it, or of none of them."""
+        used = {name for c in conjuncts for name in _used(c)}
+        named = [i for i in items if any(i.flat(c) in used for c in i.relation.columns)]
+        return not named or one in named
 
     # -- one join --------------------
     def _join(
@@ -281,8 +302,11 @@ class JoinBinder:
         kind: str,
         window: Sliding | None,
         order: str,
+        every: TimeBounds | None = None,
     ) -> Joined:
-        """One operator: conditions are over `parts`, which `groups` assigns to the inputs `done`."""
+        """One operator: conditions are over `parts`, which `groups` assigns to the inputs `done`. `every` are the bounds of all
+        parts, of which some follow only from inputs that are joined later.
+        """
         place = {i: k for k, group in enumerate(groups) for i in group}
         chosen = self._choose_times(done, groups, parts, conditions)
         gaps, windows = [], []
@@ -296,9 +320,12 @@ class JoinBinder:
                 windows.append(
                     CommonWindow(place[common.one], place[common.other], common.width, common.offset)
                 )
-            else:
+            elif every is None or not self._follows(common, [c for c, _ in chosen], place, every.windows):
                 conditions.rest.append(self._spell_window(parts, common))
         bounds = TimeBounds(len(done), tuple(gaps), tuple(windows))
+        if every is not None:
+            gaps += _implied_gaps(bounds, every, [c for c, _ in chosen])
+            bounds = TimeBounds(len(done), tuple(gaps), tuple(windows))
         if bounds.find_unbounded() is not None:
             self._refuse_unbounded(done, bounds)
         if bounds.is_empty:
@@ -362,10 +389,10 @@ class JoinBinder:
         return out
 
     def _time_of(self, part: Joined) -> str | None:
-        """The column of a part that carries progress."""
+        """The column of a part that carries progress: the one its window names, or conditions with other parts speak of most."""
         progress = find_progress(self.graph(), part.relation.name)
         named = list(progress)
-        clause = part.items[0].node.args.get("stream_window") if len(part.items) == 1 else None
+        clause = part.items[0].node.args.get("stream_window")
         if clause is not None and clause.attribute is not None:
             wanted = clause.attribute.rpartition(".")[2].lower()
             if wanted not in {c.lower() for c in named}:
@@ -375,7 +402,10 @@ class JoinBinder:
                     f"{part.items[0].alias} makes progress on {', '.join(named) or 'nothing'}, not on {clause.attribute}",
                 )
             return next(c for c in named if c.lower() == wanted)
-        return named[0] if named else None
+        own = set(part.columns)
+        spoken = [n for c in self.conjuncts if not (used := _used(c)) <= own for n in used]
+        flat = {c: n for n, c in part.columns.items()}
+        return max(named, key=lambda c: spoken.count(flat.get(c, "")), default=None)
 
     def _column_in(self, done: Joined, part: Joined, column: str) -> str | None:
         """A column of a part, as the joined relation has it."""
@@ -399,18 +429,23 @@ class JoinBinder:
         raise PlanError("a query over one input has nothing to join")  # pragma: no cover
 
     # -- conditions --------------------
-    def _sort(self, parts: list[Joined], conjuncts: Sequence[exp.Expr]) -> Conditions:
-        owner = {name: i for i, part in enumerate(parts) for name in part.columns}
+    def _sort(
+        self, parts: list[Joined], conjuncts: Sequence[exp.Expr], groups: Sequence[frozenset[int]] | None = None
+    ) -> Conditions:
+        """What conditions say of `parts`; where these are grouped, times are of parts, the rest is of groups."""
+        place = {i: k for k, group in enumerate(groups) for i in group} if groups is not None else {}
+        owner = {name: place.get(i, i) for i, part in enumerate(parts) for name in part.columns}
         times: dict[str, TimeColumn] = {}
         for i, part in enumerate(parts):
-            for column in find_progress(self.graph(), part.relation.name):
-                flat = next((n for n, c in part.columns.items() if c == column), None)
-                if flat is not None:
-                    times |= (
-                        self._window_times(part, i, flat) if column == "window_end" else {flat: TimeColumn(i)}
-                    )
-        sorter = ConditionSorter(lambda name: owner.get(name, -1), times, parts[0].relation.unit)
-        return sorter.take(conjuncts)
+            column = self._time_of(part)
+            flat = next((n for n, c in part.columns.items() if c == column), None)
+            if flat is not None:
+                times |= self._window_times(part, i, flat) if column == "window_end" else {flat: TimeColumn(i)}
+        found = ConditionSorter(lambda name: owner.get(name, -1), times, parts[0].relation.unit).take(conjuncts)
+        if groups is not None:
+            first = [min(group) for group in groups]
+            found.equal = [((first[i], a), (first[j], b)) for (i, a), (j, b) in found.equal]
+        return found
 
     def _window_times(self, part: Joined, i: int, end: str) -> dict[str, TimeColumn]:
         """The columns of a windowed relation that tell its time: the window's bounds, and GSQL's bucket number."""
@@ -470,16 +505,45 @@ class JoinBinder:
     def _spell_gap(self, parts: Sequence[Joined], gap: Gap) -> exp.Expr:
         """A bound that is not on the attributes the join goes by, as a condition."""
         after, before = self._spell_time(parts, gap.after), self._spell_time(parts, gap.before)
-        length: exp.Expr = exp.Literal.number(gap.ticks)
+        ends = [self.graph().is_windowed(parts[i].relation.name) for i in (gap.after, gap.before)]
+        ticks = gap.ticks + ends[0] - ends[1]  # windowed rows are at a tick before their end
+        length: exp.Expr = exp.Literal.number(ticks)
         if parts[gap.after].relation.unit == "us":
-            length = exp.Interval(this=exp.Literal.string(str(gap.ticks)), unit=exp.var("MICROSECOND"))
+            length = exp.Interval(this=exp.Literal.string(str(ticks)), unit=exp.var("MICROSECOND"))
         return exp.LTE(this=after, expression=exp.Add(this=before, expression=length))
+
+    def _follows(
+        self, common: CommonWindow, chosen: Sequence[int], place: dict[int, int], every: Sequence[CommonWindow]
+    ) -> bool:
+        """Whether a common window follows from that of the parts the join goes by: each shares it with its own."""
+
+        def shared(one: int, other: int) -> bool:
+            same = [w for w in every if (w.width, w.offset) == (common.width, common.offset)]
+            return one == other or any({w.one, w.other} == {one, other} for w in same)
+
+        first, second = chosen[place[common.one]], chosen[place[common.other]]
+        return shared(first, second) and shared(common.one, first) and shared(common.other, second)
 
     def _spell_window(self, parts: Sequence[Joined], common: CommonWindow) -> exp.Expr:
         raise PlanError(
             "a common window of inputs that are joined one after the other is not supported: put the window on inputs that "
             "share a key, or write the band as a condition on their times"
         )
+
+
+def _implied_gaps(bounds: TimeBounds, every: TimeBounds, chosen: Sequence[int]) -> list[Gap]:
+    """What follows for the parts a join goes by from the bounds of all, and is tighter than its own."""
+    out = []
+    for i, one in enumerate(chosen):
+        for j, other in enumerate(chosen):
+            own, implied = bounds.within[i][j], every.within[one][other]
+            if i != j and implied is not None and (own is None or implied < own):
+                out.append(Gap(i, j, implied))
+    return out
+
+
+def _speaks_of_windows(node: exp.Expr) -> bool:
+    return not _used(node).isdisjoint(WINDOW_COLUMNS)
 
 
 def _used(node: exp.Expr) -> set[str]:

@@ -136,6 +136,8 @@ class ConditionSorter:
         constant = (two.constant - one.constant) * max(more[1], 1)
         if after == before or more[1] != less[1]:
             return None
+        if self.unit == "us" and constant and (one.counts or two.counts) != (more[1] > 1):
+            return None  # numbers count windows, intervals are times
         return before, after, constant - more[0] + less[0]
 
     def _linear(self, node: exp.Expr) -> _Linear | None:
@@ -146,22 +148,24 @@ class ConditionSorter:
             return None if time is None else _Linear({time.input: (time.offset, time.scale)}, {}, 0)
         if isinstance(node, exp.Neg):
             inner = self._linear(node.this)
-            return None if inner is None else _Linear(inner.negative, inner.positive, -inner.constant)
+            return None if inner is None else _Linear(inner.negative, inner.positive, -inner.constant, inner.counts)
         if isinstance(node, (exp.Add, exp.Sub)):
             one, two = self._linear(node.this), self._linear(node.expression)
             if one is None or two is None:
                 return None
             if isinstance(node, exp.Sub):
-                two = _Linear(two.negative, two.positive, -two.constant)
+                two = _Linear(two.negative, two.positive, -two.constant, two.counts)
             if one.positive.keys() & two.positive.keys() or one.negative.keys() & two.negative.keys():
                 return None
             return _Linear(
                 {**one.positive, **two.positive},
                 {**one.negative, **two.negative},
                 one.constant + two.constant,
+                one.counts or two.counts,
             )
         length = read_length(node, self.unit)
-        return None if length is None else _Linear({}, {}, length)
+        counts = node.find(exp.Interval) is None
+        return None if length is None else _Linear({}, {}, length, counts)
 
     def _common_window(self, left: exp.Expr, right: exp.Expr) -> bool | None:
         """Whether this equality says "the same window", and nothing else; None: it says nothing of windows."""
@@ -183,7 +187,11 @@ class ConditionSorter:
         if isinstance(node, exp.Paren):
             return self._bucket(node.this)
         if isinstance(node, exp.Dot) and node.expression.name.lower() in ("start", "end"):
-            return self._bucket(node.this)
+            found = self._bucket(node.this)
+            if found is None or node.expression.name.lower() == "start":
+                return found
+            time, width, offset, exact = found  # the end is the start of the window a width later
+            return TimeColumn(time.input, time.offset + width, time.scale), width, offset, exact
         if isinstance(node, exp.Anonymous) and node.name.lower() == "window" and len(node.expressions) >= 2:
             return self._window_call(node)
         if isinstance(node, exp.TimestampTrunc) and isinstance(node.this, exp.Column):
@@ -217,6 +225,7 @@ class _Linear:
     positive: dict[int, tuple[int, int]]
     negative: dict[int, tuple[int, int]]
     constant: int
+    counts: bool = False  # a number is among the constants
 
 
 def read_length(node: exp.Expr, unit: str) -> int | None:

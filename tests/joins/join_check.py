@@ -1,0 +1,143 @@
+"""Run a query set with joins and the model side by side, and compare after every batch."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from join_model import JoinOracle, Row
+from join_random import Case
+
+from headrace.testing import LocalRun
+
+# Limits that choose between ways to the same answer: small here, so that every way is taken.
+LIMITS = {
+    "join_rows.SPREAD": (0, 1, 4),
+    "operator.ROUND_ROWS": (3, 50, 8_000_000),
+    "node_segments.FAN_IN": (2, 3, 8),
+    "close_windows.FEW": (0, 200_000),
+    "payloads.PAYLOAD_BYTES": (64, 64 << 20),
+    "spark_rows.CHUNK_ROWS": (1, 7, 2_000_000),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A batch, or a flush; before it perhaps a restart, other slots, another route, or an attempt that is lost."""
+
+    rows: dict[str, list[Row]] | None
+    slots: int | None = None
+    restart: bool = False
+    moves: bool = False
+    dies: bool = False
+
+
+def shrink_limits(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, values in LIMITS.items():
+        monkeypatch.setattr(f"headrace.kernels.{name}", rng.choice(values), raising=False)
+
+
+def cut(rng: random.Random, rows: dict[str, list[Row]], batches: int, restarts: float) -> list[Step]:
+    """The rows in `batches` batches of uneven sizes, some of them empty, and a flush at the end."""
+    cuts = {s: sorted(rng.randrange(len(r) + 1) for _ in range(batches - 1)) for s, r in rows.items()}
+    out = []
+    for i in range(batches):
+        part = {}
+        for s, r in rows.items():
+            edges = [0, *cuts[s], len(r)]
+            part[s] = r[edges[i] : edges[i + 1]]
+        disturbed = lambda: rng.random() < restarts  # noqa: E731
+        slots = rng.randint(1, 4) if disturbed() else None
+        out.append(Step(part, slots, disturbed(), rng.random() < 0.4, disturbed()))
+        if rng.random() < 0.04:
+            out.append(Step(None))
+    return [*out, Step(None)]
+
+
+def check(case: Case, steps: Sequence[Step], tmp_path: Path, slots: int = 2, tasks: int = 2, seed: int = 0) -> LocalRun:
+    """Fail if results or late rows of some batch are not those of the model."""
+    where = str(tmp_path / "checkpoint")
+    rng = random.Random(seed)
+
+    def start(slots: int) -> LocalRun:
+        return LocalRun(case.script, slots, tasks, where)
+
+    run = start(slots)
+    model = JoinOracle(case.slack)
+    seen: list[dict[str, list[tuple[Any, ...]]]] = []
+    late: list[dict[str, list[tuple[Any, ...]]]] = []
+    for step in steps:
+        if step.slots is not None or step.restart:
+            run.close()
+            run = start(step.slots or run.slots)
+        if step.moves:
+            route = tuple(rng.randrange(run.slots) for _ in range(run.program.pids))
+            run.driver.manifest = replace(run.manifest, route=route)
+        if step.rows is None:
+            manifest = run.flush()
+            model.flush({s: manifest.streams[s].low_watermark for s in case.slack})
+        else:
+            given = {s: [tuple(r.values()) for r in rows] for s, rows in step.rows.items()}
+            if step.dies:
+                _lose(run, given)
+                run.close()
+                run = start(run.slots)
+            manifest = run.push(**given)
+            model.push(step.rows)
+        for stream in case.slack:
+            assert manifest.streams[stream].low_watermark == model.bounds[stream], f"progress of {stream}"
+        seen.append({q: _read(run, manifest.results.get(q, ())) for q in case.queries})
+        late.append({s: _read(run, manifest.late.get(s, ())) for s in case.slack})
+    compare(case, run, model, seen)
+    for stream in case.slack:
+        found = model.late(stream, [r for _, r in case.queries.values()])
+        for i in range(len(late)):
+            expected = [(*row.values(), "late") for at, row in found if at == i]
+            _same(late[i][stream], expected, f"late rows of {stream}, batch {i}")
+    return run
+
+
+def compare(case: Case, run: LocalRun, model: JoinOracle, seen: Sequence[dict[str, list[tuple[Any, ...]]]]) -> None:
+    for query, (text, relation) in case.queries.items():
+        columns = run.graph.relations[query].columns
+        found = [(at, tuple(row[c] for c in columns)) for at, row in model.results(relation)]
+        what = f"query {query}: {text}"
+        if query in case.loose and "count(*)" in text:  # complete at the end, none withdrawn on the way
+            every = [row for each in seen for row in each[query]]
+            _same(every, [row for _, row in found], what)
+            continue
+        for i in range(len(seen)):
+            _same(seen[i][query], [row for at, row in found if at == i], f"batch {i}, {what}")
+
+
+def _read(run: LocalRun, files: Any) -> list[tuple[Any, ...]]:
+    return run._read([f.path for f in files], False)
+
+
+def _lose(run: LocalRun, rows: dict[str, list[tuple[Any, ...]]]) -> None:
+    """A batch that does all its work and is lost before it is committed."""
+
+    class Lost(Exception):
+        pass
+
+    def lost(_: Any) -> None:
+        raise Lost
+
+    run.log.publish = lost  # type: ignore[method-assign]
+    with contextlib.suppress(Lost):
+        run.push(**rows)
+
+
+def _same(found: Sequence[tuple[Any, ...]], expected: Sequence[tuple[Any, ...]], what: str) -> None:
+    left, right = Counter(found), Counter(expected)
+    if left != right:
+        extra, missing = list((left - right).elements()), list((right - left).elements())
+        raise AssertionError(
+            f"{what}\n  {len(found)} rows, not {len(expected)}\n  wrong: {extra[:4]}\n  missing: {missing[:4]}"
+        )
