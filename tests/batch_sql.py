@@ -2,7 +2,8 @@
 
 Independent of the planner and the kernels: it takes the parsed text and writes, for every window clause, an `explode` of
 the windows that hold a row, by the definition of DESIGN §4.3 in ticks; the window joins GROUP BY and the select list, and the
-rest is Spark's. A query over a query reads the view of that query, in the same window or, at `window_end - 1`, in its own.
+rest is Spark's. A query over a query reads the view of that query, in the same window or, at `window_end - 1`, in its own. A join
+is Spark's as it stands; one that brackets bound is not understood here.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class _Body:
             return body
         assert isinstance(body, exp.Select), body
         source = (body.args.get("from_") or body.args["from"]).this
-        windowed = source.name not in self.times
+        windowed = source.name not in self.times and not body.args.get("joins")
         clause = source.args.pop("stream_window", None)
         if clause is not None:
             self._explode(body, source, clause)

@@ -12,6 +12,7 @@ import pytest
 
 from headrace.errors import OptionError, SourceError
 from headrace.generate import generate_flights, nycflights
+from headrace.generate.checkins import CHECKINS
 from headrace.generate.flights import FLIGHTS, WEATHER
 
 MINUTE = 60_000_000
@@ -133,3 +134,30 @@ def test_without_the_package_the_message_says_what_to_do(
         SourceError, match=r"pip could not fetch it.*install package.*HEADRACE_CACHE.*--rows N"
     ):
         nycflights.load()
+
+
+def test_check_ins_come_before_their_flights(tmp_path: Path) -> None:
+    """Each belongs to a flight 20 to 180 minutes later; reports are at most ten minutes behind; flights stay the same."""
+    generate_flights(tmp_path / "a", rows=2_000, duration="10 days", seed=5)
+    generate_flights(tmp_path / "b", rows=2_000, duration="10 days", seed=5, files=1, checkins=True)
+    generate_flights(tmp_path / "c", rows=2_000, duration="10 days", seed=5, files=3, checkins=True)
+    assert not (tmp_path / "a/checkins").exists()
+    flights, checkins = read(tmp_path / "b/flights"), read(tmp_path / "b/checkins")
+    assert flights.equals(read(tmp_path / "a/flights"))
+    assert checkins.equals(read(tmp_path / "c/checkins"))
+    assert checkins.schema == CHECKINS
+    assert 2_000 < checkins.num_rows < 4_000
+    keys = ["carrier", "flight", "origin"]
+    departures_of: dict[tuple, list[int]] = {}
+    for row in flights.select([*keys, "sched"]).to_pylist():
+        departures_of.setdefault(tuple(row[k] for k in keys), []).append(row["sched"])
+    for row in checkins.to_pylist():
+        ahead = [
+            (sched - row["ts"]).total_seconds() / 60 for sched in departures_of[tuple(row[k] for k in keys)]
+        ]
+        assert any(20 <= minutes <= 180 for minutes in ahead)
+        assert 1 <= row["passengers"] <= 4
+        assert 0 <= row["bags"] <= 2 * row["passengers"]
+    ts = checkins["ts"].cast(pa.int64()).to_numpy()
+    behind = np.maximum.accumulate(ts) - ts
+    assert 0 < behind.max() <= 10 * MINUTE

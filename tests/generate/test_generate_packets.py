@@ -209,3 +209,15 @@ def test_wrong_options_are_refused_before_anything_is_written(
     with pytest.raises(OptionError, match=message):
         generate_packets(tmp_path / "p", **{"rows": 10, **options})
     assert not (tmp_path / "p").exists()
+
+
+def test_replies_go_the_other_way(tmp_path: Path) -> None:
+    """With `replies` the SYN|ACK packets have source and destination exchanged, addresses and ports; nothing else differs."""
+    options = {"rows": 5_000, "groups": 50, "files": 1}
+    plain = read(generate_packets(tmp_path / "a", **options))
+    tapped = read(generate_packets(tmp_path / "b", replies=True, **options))
+    answers = pc.equal(plain["flags"], 18)
+    assert 0 < pc.sum(answers).as_py() < 5_000
+    turned = {"srcIP": "destIP", "destIP": "srcIP", "srcPort": "destPort", "destPort": "srcPort"}
+    for name in SCHEMA.names:
+        assert tapped[name].equals(pc.if_else(answers, plain[turned.get(name, name)], plain[name]))

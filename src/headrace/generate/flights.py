@@ -8,7 +8,7 @@ its scheduled time. Weather comes hourly and in order.
 
 The real year is 2013 out of New York (`nycflights`). With `rows` a year with the same schema and similar
 habits is made up from a seed, for machines without a network. Times are UTC; `sched` truncated to the hour
-meets `time_hour`.
+meets `time_hour`. Check-ins, of which there are no public records, are made up for either (`checkins`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from headrace.generate import nycflights
+from headrace.generate.checkins import check_in_passengers
 from headrace.generate.files import Format, OnRows, check_free, write_stream
 from headrace.generate.options import check_counts, microseconds
 from headrace.windows.duration import ticks
@@ -75,6 +76,7 @@ def generate_flights(
     start: datetime = datetime(2013, 1, 1, tzinfo=UTC),
     duration: str = "365 days",
     format: Format = "parquet",
+    checkins: bool = False,
     force: bool = False,
     on_rows: OnRows | None = None,
 ) -> list[Path]:
@@ -82,8 +84,9 @@ def generate_flights(
     order.
 
     Without `rows`, the 336,776 real flights and 26,115 weather rows of 2013 (fetched once, then kept); with
-    `rows` that many made-up flights over `duration` from `start`, and hourly weather. `force` replaces what
-    an earlier call generated there. `on_rows` hears of progress.
+    `rows` that many made-up flights over `duration` from `start`, and hourly weather. With `checkins`,
+    passengers of these flights to `out`/checkins. `force` replaces what an earlier call generated there. `on_rows`
+    hears of progress.
     """
     options: dict[str, object] = {"what": "flights"}
     if rows is None:
@@ -96,11 +99,14 @@ def generate_flights(
         rng = np.random.default_rng(seed)
         flights, weather = _made_up_flights(rng, rows, begin, length), _made_up_weather(rng, begin, length)
         options |= {"rows": rows, "seed": seed, "start": begin, "duration": length}
-    folders = [Path(out) / stem for stem in ("flights", "weather")]
+    tables = {"flights": flights, "weather": weather}
+    if checkins:
+        tables["checkins"] = check_in_passengers(np.random.default_rng([seed, 1]), flights)
+    folders = [Path(out) / stem for stem in tables]
     for folder in folders:
         check_free(folder, force)
     paths: list[Path] = []
-    for folder, table in zip(folders, (flights, weather), strict=True):
+    for folder, table in zip(folders, tables.values(), strict=True):
         paths += write_stream(
             folder,
             [table],

@@ -89,6 +89,7 @@ def generate() -> None:
 @click.option("--lulls", default=0, show_default=True, help="Number of quiet periods.")
 @click.option("--lull", default="5 minutes", show_default=True, help="Length of each quiet period.")
 @click.option("--suspicious", default=0.005, show_default=True, help="Fraction of packets that are scans.")
+@click.option("--replies", is_flag=True, help="SYN|ACK packets go from the destination to the source.")
 def packets(**options: Any) -> None:
     """Network packets: ts, srcIP, destIP, srcPort, destPort, protocol, len, flags.
 
@@ -109,6 +110,7 @@ def packets(**options: Any) -> None:
 @click.option(
     "--duration", default="365 days", show_default=True, help="With --rows: time to spread them over."
 )
+@click.option("--checkins", is_flag=True, help="Make up check-ins for these flights too (DIR/checkins).")
 def flights(rows: int | None, **options: Any) -> None:
     """Flights in order of actual departure (DIR/flights) and hourly weather (DIR/weather).
 

@@ -20,6 +20,9 @@ the two disorder patterns that the thesis found in router data (document 003, se
 **Attacks.** A fraction `suspicious` of the rows are scans, a few pairs at a time, each by its own
 connection. Their packets carry parts of FIN, PSH and URG and never an ACK, so the OR over a flow is `XMAS`
 (41); one in four scans instead sends SYN|FIN (3). Ordinary traffic never sets URG.
+
+**Replies.** By default all packets of a connection are filed under its client. With `replies` those that answer
+(SYN|ACK) go the other way, from destination to source, as a tap would see them.
 """
 
 from __future__ import annotations
@@ -82,6 +85,7 @@ class Packets:
     lulls: int
     lull: int
     suspicious: float
+    replies: bool = False
 
     def __post_init__(self) -> None:
         check_counts(
@@ -145,12 +149,12 @@ class Packets:
 
         source = group % self.sources
         destination = (source * 7919 + group // self.sources) % self._destinations
+        addresses = self._source_addresses[source], _address(172 << 24 | 16 << 16, destination)
+        answers = (flags == SYN | ACK) & self.replies
         columns = [
             pa.array(ts + self.start).cast(SCHEMA.field("ts").type),
-            self._source_addresses[source],
-            _address(172 << 24 | 16 << 16, destination),
-            src_port,
-            _PORTS[service],
+            *_exchange_where(answers, *addresses),
+            *_exchange_where(answers, src_port, _PORTS[service]),
             protocol,
             length,
             flags,
@@ -224,6 +228,7 @@ def generate_packets(
     lulls: int = 0,
     lull: str = "5 minutes",
     suspicious: float = 0.005,
+    replies: bool = False,
     format: Format = "parquet",
     force: bool = False,
     on_rows: OnRows | None = None,
@@ -231,7 +236,8 @@ def generate_packets(
     """Write packets to the directory `out`; returns the files in arrival order.
 
     A naive `start` is UTC. `delay` belongs to band disorder, `block` to block-sorted, `lull` is the length
-    of each of `lulls` quiet periods. `force` replaces what an earlier call generated in `out`. `on_rows`
+    of each of `lulls` quiet periods. With `replies`, answers come from the destination.
+    `force` replaces what an earlier call generated in `out`. `on_rows`
     hears of progress.
     """
     packets = Packets(
@@ -248,6 +254,7 @@ def generate_packets(
         lulls=lulls,
         lull=ticks(lull, "us"),
         suspicious=suspicious,
+        replies=replies,
     )
     options: dict[str, Any] = {"what": "packets", **asdict(packets)}
     return write_stream(
@@ -261,6 +268,12 @@ def generate_packets(
         force=force,
         on_rows=on_rows,
     )
+
+
+def _exchange_where(
+    chosen: NDArray[np.bool_], one: NDArray[np.int32], other: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    return np.where(chosen, other, one), np.where(chosen, one, other)
 
 
 def _hash(key: Ints) -> Ints:

@@ -257,6 +257,8 @@ class Binder:
             raise self._fail(
                 node, f"there is no stream or query {written(node)!r}." + suggest(node.name, found.values())
             )
+        if node.args.get("version") is not None:
+            raise self._fail(node, "FOR SYSTEM_TIME is not supported: join the rows of a span of time")
         return FromItem(self.relations[found[fold_name(node.name)]], node.alias_or_name, node)
 
     def _lookups(self, select: exp.Select) -> list[tuple[exp.Expr, FromItem, exp.Expr | None]]:
@@ -278,6 +280,10 @@ class Binder:
             if not isinstance(inner, exp.Select) or any(inner.args.get(k) for k in ("joins", "group", "having", "distinct")):
                 raise self._fail(test, "a sub-select in WHERE reads one stream or query, with a WHERE; make more of it a query")
             (item,) = self._items(inner)
+            if item.node.args.get("stream_window") is not None:
+                raise self._fail(
+                    test, "a window in a sub-select of WHERE says nothing: write how near in time as a condition"
+                )
             if isinstance(condition, exp.Not):
                 condition.set("this", test)
             found.append((condition, item, inner.args["where"].this if inner.args.get("where") else None))

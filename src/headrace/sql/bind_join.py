@@ -448,26 +448,38 @@ class JoinBinder:
         return found
 
     def _window_times(self, part: Joined, i: int, end: str) -> dict[str, TimeColumn]:
-        """The columns of a windowed relation that tell its time: the window's bounds, and GSQL's bucket number."""
+        """The columns of a windowed relation that tell its time: the window's bounds, GSQL's bucket number, and copies of
+        these under other names.
+        """
         times = {end: TimeColumn(i, 1)}
-        aggregate = self._aggregate_of(part.relation)
-        if aggregate is not None and isinstance(aggregate.window, Sliding):
-            length = aggregate.window.range
-            prefix = end.removesuffix("window_end")
-            times[f"{prefix}window_start"] = TimeColumn(i, 1 - length)
-            for name, e in aggregate.outputs:
-                if isinstance(e, exp.Anonymous) and e.name == "_bucket" and aggregate is part.relation:
-                    times[f"{prefix}{name}"] = TimeColumn(i, 1 - length, int(e.expressions[0].this))
+        for flat, column in part.columns.items():
+            if (traced := self._trace_window(part.relation, column)) is not None:
+                times[flat] = TimeColumn(i, *traced)
         return times
 
-    def _aggregate_of(self, relation: Relation) -> Aggregate | None:
-        """The aggregation whose windows a relation shows, if there is one."""
-        while not isinstance(relation, Aggregate) or relation.window is None:
-            source = getattr(relation, "input", None)
-            if source is None:
+    def _trace_window(self, relation: Relation, column: str) -> tuple[int, int] | None:
+        """(offset, scale) of a column that is (window_end - 1 + offset) / scale; None if it is something else."""
+        if column == "window_end":
+            return 1, 1
+        found = next((e for n, e in getattr(relation, "outputs", ()) if n == column), None)
+        if isinstance(relation, Aggregate) and relation.window is not None:
+            length = relation.window.range if isinstance(relation.window, Sliding) else None
+            if length is not None and column == "window_start":
+                return 1 - length, 1
+            if length is not None and isinstance(found, exp.Anonymous) and found.name == "_bucket":
+                return 1 - length, int(found.expressions[0].this)
+        if not isinstance(found, exp.Column):
+            return None
+        if isinstance(relation, Aggregate) and found.name not in WINDOW_COLUMNS:
+            if not (found.name.startswith("k") and found.name[1:].isdigit()):
                 return None
-            relation = self.graph().relations[source]
-        return relation
+            found = relation.keys[int(found.name[1:])]
+            if relation.window is not None or not isinstance(found, exp.Column):
+                return None
+        elif isinstance(relation, Aggregate) and relation.window is not None:
+            return self._trace_window(relation, found.name) if found.name != column else None
+        source = getattr(relation, "input", None)
+        return self._trace_window(self.graph().relations[source], found.name) if source is not None else None
 
     def _narrow(self, parts: list[Joined], conditions: Conditions) -> list[Joined]:
         """Each part under the conditions that concern it alone."""

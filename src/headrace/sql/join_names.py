@@ -70,6 +70,8 @@ class JoinNames:
             return node
         if not found and len(path) == 1 and path[0].lower() in WINDOW_COLUMNS and self.windowed:
             return exp.column(path[0].lower())
+        if len(found) > 1 and len(path) == 1 and (merged := self._merge_using(found)) is not None:
+            return merged
         if len(found) > 1:
             places = " or ".join(f"{item.alias}.{column}" for item, column, _ in found)
             raise self.fail(node, f"{written(node)!r} is a column of several inputs: write {places}")
@@ -99,6 +101,18 @@ class JoinNames:
                 return found
         return []
 
+    def _merge_using(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> exp.Expr | None:
+        """The one column that USING makes of several: that of the side whose rows are all there."""
+        mine = [item.flat(c) for item, c, _ in found if c.lower() not in map(str.lower, item.using)]
+        others = [(item, c) for item, c, _ in found if c.lower() in map(str.lower, item.using)]
+        if len(mine) != 1 or not others:
+            return None
+        kinds = {item.kind for item, _ in others}
+        if not kinds & {"right", "full"}:
+            return join_column(mine[0])
+        each = [join_column(name) for name in (*mine, *(item.flat(c) for item, c in others))]
+        return exp.Coalesce(this=each[0], expressions=each[1:])
+
     def select_list(self, expressions: Sequence[exp.Expr]) -> list[exp.Expr]:
         """The SELECT list over the join's columns: stars expanded, every item under the name it shows."""
         out: list[exp.Expr] = []
@@ -113,7 +127,9 @@ class JoinNames:
                         if column.lower() in hidden and column.lower() in shown:
                             continue  # USING shows a column once
                         shown.add(column.lower())
-                        out.append(exp.alias_(join_column(item.flat(column)), column, quoted=True))
+                        using = star and column.lower() in hidden
+                        one = self.column(exp.column(column)) if using else join_column(item.flat(column))
+                        out.append(exp.alias_(one, column, quoted=True))
                 continue
             name = output_name(e, i)
             flat = self.flatten(e.unalias())
