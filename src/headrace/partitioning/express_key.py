@@ -25,30 +25,31 @@ def express_key(
     key: PartitioningKey, given: Sequence[PartitioningKey | None], types: Mapping[str, str] | None = None
 ) -> frozenset[str]:
     """All ways found to compute `key` of `given`; none: it is not known from them. `types` are those of the attributes."""
-    return _express(key, tuple(given), tuple(sorted((types or {}).items())))
+    keys = tuple(given)
+    direct = _find_direct(key, keys, nested=False)
+    if direct or key.column is not None:
+        return direct
+    return _express_opaque(key, keys, tuple(sorted((types or {}).items())))
 
 
 @lru_cache(maxsize=65536)
-def _express(key: PartitioningKey, given: Given, types: tuple[tuple[str, str], ...]) -> frozenset[str]:
-    direct = _find_direct(key, given, nested=False)
-    if direct or key.column is not None:
-        return direct
+def _express_opaque(key: PartitioningKey, given: Given, types: tuple[tuple[str, str], ...]) -> frozenset[str]:
     found = _express_parts(key.expression, given, dict(types))
     return frozenset() if found is None else frozenset({found.sql(dialect="spark")})
 
 
+@lru_cache(maxsize=65536)
 def _find_direct(key: PartitioningKey, given: Given, nested: bool) -> frozenset[str]:
     found = []
     for i, other in enumerate(given):
         if other is None or (nested and not other.exact):
             continue
-        value = exp.column(f"{GIVEN}{i}")
         if other.text == key.text:
-            found.append(value.sql(dialect="spark"))
+            found.append(f"{GIVEN}{i}")
         elif other.exact and other.column is not None and other.column == key.column:
             step = find_remaining_step(other.coarsening, key.coarsening, key.width)
             if step is not None:
-                found.append(write_coarsening(value, step).sql(dialect="spark"))
+                found.append(write_coarsening(exp.column(f"{GIVEN}{i}"), step).sql(dialect="spark"))
     return frozenset(found)
 
 

@@ -40,13 +40,13 @@ _INEXACT = ("float", "real", "double", "array", "struct", "map", "variant")
 
 @dataclass(frozen=True)
 class PartitioningKey:
-    """Two keys are equal if their text is: it is canonical."""
+    """Two keys of a stream are equal if their text is: it is canonical."""
 
     text: str  # Spark SQL over the attributes of a stream
-    column: str | None = field(default=None, compare=False)  # None: opaque
-    coarsening: Coarsening = field(default=Identity(), compare=False)
-    width: int = field(default=64, compare=False)
-    exact: bool = field(default=True, compare=False)
+    column: str | None = None  # None: opaque
+    coarsening: Coarsening = field(default=Identity())
+    width: int = 64
+    exact: bool = True
 
     @property
     def expression(self) -> exp.Expr:
@@ -59,6 +59,7 @@ class PartitioningKey:
         return make_key(self.column, coarsening, self.width)
 
 
+@lru_cache(maxsize=65536)
 def make_key(column: str, coarsening: Coarsening, width: int = 64, exact: bool = True) -> PartitioningKey:
     text = write_coarsening(exp.column(column, quoted=_needs_quotes(column)), coarsening).sql(dialect="spark")
     return PartitioningKey(text, column, coarsening, width, exact)

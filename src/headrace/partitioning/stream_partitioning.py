@@ -167,6 +167,8 @@ def _meet_keys(left: AlignedKey, right: AlignedKey, types: Types) -> list[Aligne
     if isinstance(coarsening, Constant):
         return []
     target = align_keys({stream: a.coarsen(coarsening)})
+    if len(left.keys) == len(right.keys) == 1:
+        return [target]
     for step in sorted(find_steps(target, [left], types)):
         for back in sorted(find_steps(target, [right], types)):
             keys: dict[str, PartitioningKey] = {}

@@ -1,0 +1,149 @@
+"""What a join requires, from its equality predicates (document 000 §3.5.3).
+
+A join is told as plain data: its sides (each with the ways its rows come), the equalities in the conjunctive normal form
+of WHERE and ON, and which sides an outer join may fill with NULLs. Equal expressions form classes, so n-way joins are
+the same as two-way ones; a class is a key of the join if every side has an expression in it. Temporal equalities
+are ignored. Inner and outer joins require the same; they differ in what may stand on them: a column that was filled
+with NULLs no longer tells where its row is, since such rows are wherever their partner's side put them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from sqlglot import exp
+
+from headrace.partitioning.partitioning_key import PartitioningKey
+from headrace.partitioning.recognize_key import recognize_key
+from headrace.partitioning.requirement import KeyView, Requirement
+from headrace.partitioning.stream_partitioning import Types
+from headrace.partitioning.trace_sources import SourceView, Traced, Views
+
+PADDED = "filled with NULLs by an outer join"
+_MOST = 16  # keys that one class of equal expressions gives
+
+SideExpression = tuple[str, exp.Expr]  # side, expression over its columns
+
+
+@dataclass(frozen=True)
+class JoinDescription:
+    """A join as partitioning sees it."""
+
+    sides: Mapping[str, str]  # alias -> relation it reads
+    equalities: tuple[tuple[SideExpression, SideExpression], ...]
+    outputs: tuple[tuple[str, SideExpression | None], ...]  # None: of several sides at once
+    padded: frozenset[str] = frozenset()  # sides whose columns may be NULL for want of a partner
+
+
+def find_equal_classes(equalities: Sequence[tuple[SideExpression, SideExpression]]) -> list[list[SideExpression]]:
+    """Expressions that are equal in every pair of rows that match, class by class."""
+    classes: list[list[SideExpression]] = []
+    for pair in equalities:
+        touched = [c for c in classes if pair[0] in c or pair[1] in c]
+        merged = [e for c in touched for e in c]
+        merged += [e for e in pair if e not in merged]
+        classes = [c for c in classes if c not in touched] + [list(dict.fromkeys(merged))]
+    return classes
+
+
+def find_equalities(
+    condition: exp.Expr | None, side_of: Mapping[str, str]
+) -> tuple[tuple[SideExpression, SideExpression], ...]:
+    """The conjuncts that equate an expression of one side with one of another; `side_of` maps tables to sides."""
+    if condition is None:
+        return ()
+    found = []
+    for conjunct in condition.flatten() if isinstance(condition, exp.And) else [condition]:
+        node = conjunct.unnest()
+        if isinstance(node, exp.And):
+            found += list(find_equalities(node, side_of))
+        if isinstance(node, (exp.EQ, exp.NullSafeEQ)):
+            left, right = _side(node.this, side_of), _side(node.expression, side_of)
+            if left is not None and right is not None and left[0] != right[0]:
+                found.append((left, right))
+    return tuple(found)
+
+
+def _side(expression: exp.Expr, side_of: Mapping[str, str]) -> SideExpression | None:
+    tables = {c.table for c in expression.find_all(exp.Column)}
+    if len(tables) != 1 or (table := tables.pop()) not in side_of:
+        return None
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        return exp.column(node.name) if isinstance(node, exp.Column) else node
+
+    return side_of[table], expression.copy().transform(visit)
+
+
+def infer_join(name: str, join: JoinDescription, views: Mapping[str, Views], types: Types) -> Requirement:
+    """The requirement of a join whose sides' rows come along `views` (by alias)."""
+    numbered: list[dict[str, exp.Expr]] = []
+    for members in find_equal_classes(join.equalities):
+        by_side = {side: [e for s, e in members if s == side] for side in join.sides}
+        if all(by_side.values()):
+            combinations = list(product(*by_side.values()))[:_MOST]
+            numbered += [dict(zip(by_side, combination, strict=True)) for combination in combinations]
+    ignored, usable = [], []
+    for key in numbered:
+        reasons = [t for side, e in key.items() for v in views[side] if isinstance(t := v.trace(e), str)]
+        if reasons:
+            words = " = ".join(f"{s}.{e.sql(dialect='spark')}" for s, e in key.items())
+            ignored.append(f"{words}: {reasons[0]}")
+        else:
+            usable.append(key)
+    key_views = tuple(
+        KeyView(tuple((stream, _keys(view, side, stream, usable, types)) for stream in view.streams))
+        for side in join.sides
+        for view in views[side]
+    )
+    return Requirement(
+        name, "join", tuple(dict.fromkeys(join.sides.values())), key_views if usable else (), tuple(ignored)
+    )
+
+
+def _keys(
+    view: SourceView, side: str, stream: str, usable: list[dict[str, exp.Expr]], types: Types
+) -> tuple[PartitioningKey | None, ...]:
+    found = []
+    for key in usable:
+        traced = view.trace(key[side])
+        assert not isinstance(traced, str)
+        expression = traced.get(stream)
+        found.append(recognize_key(expression, types.get(stream, {}), as_value=True) if expression is not None else None)
+    return tuple(found)
+
+
+def trace_join(join: JoinDescription, views: Mapping[str, Views]) -> Views:
+    """The ways the rows of a join come: every combination of ways of its sides."""
+    found = []
+    for combination in product(*(views[side] for side in join.sides)):
+        by_side = dict(zip(join.sides, combination, strict=True))
+        streams = tuple(dict.fromkeys(s for view in combination for s in view.streams))
+        columns: dict[str, Traced] = {}
+        for name, output in join.outputs:
+            if output is None:
+                columns[name] = "a function of several sides of a join"
+            elif output[0] in join.padded:
+                columns[name] = PADDED
+            else:
+                columns[name] = _trace_equal(join, by_side, output)
+        found.append(SourceView(streams, columns))
+    return tuple(found)
+
+
+def _trace_equal(join: JoinDescription, by_side: Mapping[str, SourceView], output: SideExpression) -> Traced:
+    """An output on its own streams and, in an inner join, on those of expressions that equal it."""
+    traced = by_side[output[0]].trace(output[1])
+    if isinstance(traced, str) or join.padded:
+        return traced
+    everywhere = dict(traced)
+    for members in find_equal_classes(join.equalities):
+        if output in members:
+            for side, expression in members:
+                other = by_side[side].trace(expression)
+                if not isinstance(other, str):
+                    for stream, e in other.items():
+                        everywhere.setdefault(stream, e)
+    return everywhere
