@@ -133,11 +133,11 @@ CREATE QUERY five AS SELECT len % 5 AS k, count(*) AS n FROM tcp [RANGE 60] GROU
 --   six   {len % 6} or coarser
 --   five  {len % 5} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp by {len % 5}  192 MB, serves five
 --   tcp by {len % 6}  192 MB, serves six
+--   tcp by {len % 5}  192 MB, serves five
 --   round robin       192 MB, serves none
--- chosen: tcp by {len % 5}, 192 MB
--- pays: six 192000000, five 19200000
+-- chosen: tcp by {len % 6}, 192 MB
+-- pays: six 19200000, five 192000000
 
 -- # a division and a remainder reconcile to nothing
 CREATE QUERY quotient AS SELECT len div 6 AS k, count(*) AS n FROM tcp [RANGE 60] GROUP BY len div 6;
@@ -147,11 +147,11 @@ CREATE QUERY remainder AS SELECT len % 6 AS k, count(*) AS n FROM tcp [RANGE 60]
 --   quotient   {len DIV 6} or coarser
 --   remainder  {len % 6} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp by {len % 6}    192 MB, serves remainder
 --   tcp by {len DIV 6}  192 MB, serves quotient
+--   tcp by {len % 6}    192 MB, serves remainder
 --   round robin         192 MB, serves none
--- chosen: tcp by {len % 6}, 192 MB
--- pays: quotient 192000000, remainder 19200000
+-- chosen: tcp by {len DIV 6}, 192 MB
+-- pays: quotient 19200000, remainder 192000000
 
 -- # Spark's / is no division of integers
 CREATE QUERY halves AS SELECT len / 60 AS k, count(*) AS n FROM tcp [RANGE 60] GROUP BY len / 60;
@@ -161,11 +161,11 @@ CREATE QUERY whole AS SELECT floor(len / 60) AS k, count(*) AS n FROM tcp [RANGE
 --   halves  {len / 60} or coarser
 --   whole   {FLOOR(len / 60)} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp by {FLOOR(len / 60)}  192 MB, serves whole
 --   tcp by {len / 60}         192 MB, serves halves
+--   tcp by {FLOOR(len / 60)}  192 MB, serves whole
 --   round robin               192 MB, serves none
--- chosen: tcp by {FLOOR(len / 60)}, 192 MB
--- pays: halves 192000000, whole 19200000
+-- chosen: tcp by {len / 60}, 192 MB
+-- pays: halves 19200000, whole 192000000
 
 -- # shifts are masks
 CREATE QUERY nets AS SELECT srcIP >> 8 AS k, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP >> 8;
@@ -264,11 +264,11 @@ CREATE QUERY months AS SELECT trunc(day, 'MM') AS k, count(*) AS n FROM web [RAN
 --   weeks   {DATE_TRUNC('WEEK', day)} or coarser
 --   months  {DATE_TRUNC('MONTH', day)} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   web by {DATE_TRUNC('MONTH', day)}  462 MB, serves months
 --   web by {DATE_TRUNC('WEEK', day)}   462 MB, serves weeks
+--   web by {DATE_TRUNC('MONTH', day)}  462 MB, serves months
 --   round robin                        462 MB, serves none
--- chosen: web by {DATE_TRUNC('MONTH', day)}, 462 MB
--- pays: weeks 462000000, months 19200000
+-- chosen: web by {DATE_TRUNC('WEEK', day)}, 462 MB
+-- pays: weeks 19200000, months 462000000
 
 -- # casts that keep equality, and one that does not
 CREATE QUERY wide AS SELECT cast(bytes AS STRING) AS k, count(*) AS n FROM web [RANGE 1 MINUTE] GROUP BY cast(bytes AS STRING);
@@ -280,12 +280,12 @@ CREATE QUERY exact AS SELECT rtt, count(*) AS n FROM web [RANGE 1 MINUTE] GROUP 
 --   narrow  {CAST(rtt AS INT)} or coarser
 --   exact   {rtt} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   web by {CAST(rtt AS INT)}  462 MB, serves narrow
 --   web by {bytes}             462 MB, serves wide
+--   web by {CAST(rtt AS INT)}  462 MB, serves narrow
 --   web by {rtt}               462 MB, serves exact
 --   round robin                462 MB, serves none
--- chosen: web by {CAST(rtt AS INT)}, 462 MB
--- pays: wide 462000000, narrow 19200000, exact 462000000
+-- chosen: web by {bytes}, 462 MB
+-- pays: wide 19200000, narrow 462000000, exact 462000000
 
 -- # an expression of two attributes
 CREATE QUERY pairs AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP, destIP;

@@ -69,13 +69,15 @@ def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requir
     """An aggregation requires its group-by values together that are functions of source attributes."""
     alone = len(views) == 1 and len(views[0].streams) == 1
     usable: list[exp.Expr] = []
+    numbers: list[int] = []
     ignored: list[str] = []
-    for key in relation.keys:
+    for number, key in enumerate(relation.keys):
         reasons = [t for v in views if isinstance(t := v.trace(key), str)]
         if reasons:
             ignored.append(f"{key.sql(dialect='spark')}: {reasons[0]}")
         else:
             usable.append(key)
+            numbers.append(number)
     found = []
     for view in views:
         traced = [view.trace(key) for key in usable]
@@ -88,7 +90,13 @@ def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requir
         found.append(KeyView(tuple(by_stream)))
     ban = find_window_ban(relation.window)
     return Requirement(
-        relation.name, "aggregation", (relation.input,), tuple(found) if usable else (), tuple(ignored), ban
+        relation.name,
+        "aggregation",
+        (relation.input,),
+        tuple(found) if usable else (),
+        tuple(ignored),
+        ban,
+        numbers=tuple(numbers),
     )
 
 

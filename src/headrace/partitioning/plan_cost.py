@@ -15,8 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from headrace.logical.graph import Aggregate, Graph, Merge, Rows, inputs_of
+from headrace.partitioning.coarsening import BitMask, FloorDivision, Modulus, Remainder, TruncatedDivision
+from headrace.partitioning.partitioning_key import PartitioningKey
 from headrace.partitioning.requirement import Requirement, is_compatible
 from headrace.partitioning.stream_partitioning import Partitioning, Types
 
@@ -73,6 +76,7 @@ class CostedPlan:
     delivered: frozenset[str]  # whose results are brought together
     statistics: RateStatistics = RateStatistics()
     partial: int = 0  # partitions that pre-aggregate; 0: none does
+    pids: int = 0  # mini-partitions; 0: they are as many as it takes, and even
 
 
 @dataclass(frozen=True)
@@ -154,9 +158,24 @@ def compute_cost(plan: CostedPlan, partitioning: Partitioning) -> PartitioningCo
 
 
 def _find_share(plan: CostedPlan, requirement: Requirement, partitioning: Partitioning) -> float:
-    """The largest share that is known of a mini-partition of the node's streams."""
-    shares = [
-        plan.statistics.shares.get((s, ", ".join(k.text for k in partitioning.keys_of(s))), 0.0)
-        for s in requirement.streams
-    ]
+    """The largest share that is known of a mini-partition of the node's streams; else the least it can be."""
+    shares = []
+    for stream in requirement.streams:
+        keys = partitioning.keys_of(stream)
+        least = 1 / min(plan.pids, prod(count_values(k) for k in keys)) if plan.pids else 0.0
+        shares.append(plan.statistics.shares.get((stream, ", ".join(k.text for k in keys)), least))
     return max(shares, default=0.0)
+
+
+def count_values(key: PartitioningKey) -> int:
+    """How many values a key can have at most, as far as it is known: a mask of four bits spreads over sixteen."""
+    match key.coarsening:
+        case BitMask(mask):
+            return 1 << (mask & ((1 << key.width) - 1)).bit_count()
+        case Modulus(n):
+            return n
+        case Remainder(n):
+            return 2 * n
+        case TruncatedDivision(n) | FloorDivision(n):
+            return max(2, (1 << key.width) // n)
+    return 1 << 64

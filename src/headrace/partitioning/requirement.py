@@ -50,6 +50,7 @@ class Requirement:
     ignored: tuple[str, ...] = ()  # group-by values that do not count, and why
     ban: str = ""  # why no partitioning is compatible, whatever the keys
     sources: tuple[str, ...] = ()  # all streams its rows come from
+    numbers: tuple[int, ...] = ()  # of the group-by values that are keys, in the aggregation's own counting
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -78,12 +79,20 @@ def propose_partitioning(requirement: Requirement, types: Types) -> Partitioning
 
 def is_compatible(requirement: Requirement, partitioning: Partitioning, types: Types) -> bool:
     """Whether a node, its inputs aside, gives the right result on every mini-partition by itself."""
-    if requirement.views is None:
-        return True
+    return requirement.views is None or find_partition_steps(requirement, partitioning, types) is not None
+
+
+def find_partition_steps(
+    requirement: Requirement, partitioning: Partitioning, types: Types
+) -> tuple[str, ...] | None:
+    """How each key of the partitioning is computed of the node's numbered keys, as text over `_k0`…; None if the node is
+    not compatible.
+    """
     groups = {partitioning.group_of(s) for s in requirement.streams}
     group = next(iter(groups), None)
     if requirement.ban or not requirement.views or len(groups) != 1 or group is None:
-        return False
+        return None
+    steps = []
     for position in range(len(group.keys)):
         ways: frozenset[str] | None = None
         for view in requirement.views:
@@ -93,8 +102,9 @@ def is_compatible(requirement: Requirement, partitioning: Partitioning, types: T
                 here |= express_key(key, numbered, types.get(stream, {}))
             ways = here if ways is None else ways & here
         if not ways:
-            return False
-    return all(agree_on_type(dict(k.keys), types) for k in group.keys)
+            return None
+        steps.append(min(ways))
+    return tuple(steps) if all(agree_on_type(dict(k.keys), types) for k in group.keys) else None
 
 
 def agree_on_type(keys: dict[str, PartitioningKey], types: Types) -> bool:

@@ -10,7 +10,7 @@ There can be exponentially many (queries that each leave out another attribute).
 space is walked once, in the order of what nodes would pay if left out: the maximum is then still the least possible
 wherever nodes give less than they receive, only ties below it may be decided otherwise.
 
-Order of preference: the maximum, then the total, then more keys (finer spreads better), then the text.
+Order of preference: the maximum, then the total, then more keys (finer spreads better), then who was there first.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def describe_workload(
     delivered: Iterable[str] | None = None,
     partial: int = 0,
     joins: Mapping[str, JoinDescription] | None = None,
+    pids: int = 0,
 ) -> CostedPlan:
     """A query graph as the search sees it. Unless said, the results of queries that no other reads are delivered."""
     names = list(graph.reachable(graph.queries)) if relations is None else list(relations)
@@ -71,7 +72,7 @@ def describe_workload(
     read = {i for r in requirements.values() for i in r.inputs}
     wanted = [q for q in graph.queries if q in requirements and q not in read] if delivered is None else delivered
     rates = estimate_rates(graph, names, known)
-    return CostedPlan(requirements, rates, collect_types(graph), frozenset(wanted), known, partial)
+    return CostedPlan(requirements, rates, collect_types(graph), frozenset(wanted), known, partial, pids)
 
 
 def search_partitioning(plan: CostedPlan, restrictions: Restrictions | None = None) -> PartitioningChoice:
@@ -94,7 +95,7 @@ def search_partitioning(plan: CostedPlan, restrictions: Restrictions | None = No
         exhaustive = exhaustive and complete
         mine = {n for n, r in plan.requirements.items() if set(r.sources) & streams}
         candidates = [PartitioningCandidate(p, _narrow(cost, mine)) for p, cost in found]
-        candidates.sort(key=_rank)
+        candidates.sort(key=lambda c: _rank(c, nodes))
         best.append(candidates[0])
         weighed += candidates
     chosen = Partitioning(tuple(sorted((g for c in best for g in c.partitioning.groups), key=lambda g: g.streams)))
@@ -106,9 +107,10 @@ def _narrow(cost: PartitioningCost, nodes: set[str]) -> PartitioningCost:
     return PartitioningCost({n: c for n, c in cost.costs.items() if n in nodes}, cost.compatible & nodes)
 
 
-def _rank(candidate: PartitioningCandidate) -> tuple[float, float, int, str]:
+def _rank(candidate: PartitioningCandidate, nodes: list[str]) -> tuple[float, float, int, list[bool], str]:
     keys = sum(len(g.keys) for g in candidate.partitioning.groups)
-    return candidate.cost.maximum, candidate.cost.total, -keys, candidate.partitioning.text
+    left_out = [n not in candidate.cost.compatible for n in nodes]
+    return candidate.cost.maximum, candidate.cost.total, -keys, left_out, candidate.partitioning.text
 
 
 def _find_components(requirements: Iterable[Requirement], limits: Restrictions) -> list[set[str]]:

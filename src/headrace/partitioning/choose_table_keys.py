@@ -1,0 +1,53 @@
+"""What a table of state over source rows is partitioned by: expressions of its group-by values.
+
+Tables that some query downstream reads together, or through each other, are partitioned together: the search
+(`search_partitioning.py`) runs over that part of the query graph, and every table it serves gets the chosen
+partitioning, as expressions of its own keys. Tables that nothing brings together need nothing in common, since one
+exchange carries the rows of all of them, so they keep all their keys, which spreads best. Results are written where
+they are, so they cost nothing; few values spread over few mini-partitions, and that is weighed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from headrace.logical.graph import Aggregate, Graph, Rows, inputs_of
+from headrace.partitioning.express_key import GIVEN
+from headrace.partitioning.requirement import find_partition_steps
+from headrace.partitioning.search_partitioning import describe_workload, search_partitioning
+
+TableKey = int | str  # the number of a group-by value, or an expression over k0, k1, …
+
+
+def choose_table_keys(
+    graph: Graph, members: Sequence[Aggregate], readers: Collection[str], pids: int
+) -> tuple[TableKey, ...] | None:
+    """The partitioning of a table whose `members` share their keys; only `readers` are asked. None: it is not served."""
+    together = find_read_together(graph, [m.name for m in members], readers)
+    plan = describe_workload(graph, together, delivered=(), pids=pids)
+    choice = search_partitioning(plan)
+    requirement = plan.requirements[members[0].name]
+    if any(m.name not in choice.cost.compatible for m in members):
+        return None
+    steps = find_partition_steps(requirement, choice.partitioning, plan.types)
+    return None if steps is None else tuple(_number_keys(step, requirement.numbers) for step in steps)
+
+
+def find_read_together(graph: Graph, names: Sequence[str], readers: Collection[str]) -> set[str]:
+    """The relations that are linked to these by windowed relations that read them, with the rows they stand on."""
+    asked = {n for n in (*readers, *names) if not isinstance(graph.relations[n], Rows)}
+    links = [(n, i) for n in asked for i in inputs_of(graph.relations[n]) if i in asked]
+    found, grew = set(names), True
+    while grew:
+        more = {x for pair in links if found & set(pair) for x in pair}
+        grew = not more <= found
+        found |= more
+    return graph.reachable(found)
+
+
+def _number_keys(step: str, numbers: Sequence[int]) -> TableKey:
+    """A step over `_k0`… as a key of the table."""
+    if step.startswith(GIVEN) and step[len(GIVEN) :].isdigit():
+        return numbers[int(step[len(GIVEN) :])]
+    return re.sub(rf"\b{GIVEN}(\d+)\b", lambda m: f"k{numbers[int(m[1])]}", step)
