@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
-from headrace.logical.graph import Graph, Rows
+from headrace.logical.graph import Aggregate, Graph, Rows
+from headrace.optimizer.plan import Part, Table
 from headrace.windows import Cumulative, Sliding, WindowSpec
 
 _SIZES = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1000, "ms"))
@@ -50,3 +52,17 @@ def describe_input(graph: Graph, name: str) -> str:
     where = next(iter(conditions)) if len(conditions) == 1 else None
     streams = " + ".join(dict.fromkeys(b.stream for b in relation.branches))
     return streams if where is None else f"{streams} where {where.sql(dialect='spark')}"
+
+
+def describe_table_keys(table: Table, member: Aggregate) -> tuple[str, ...]:
+    """What a table is partitioned by, in the words of one of its queries."""
+    keys = [k.sql(dialect="spark") for k in member.keys]
+    shown = [f"k{k}" if isinstance(k, int) else k for k in table.partition]
+    return tuple(re.sub(r"\bk(\d+)\b", lambda m: keys[int(m[1])], text) for text in shown)
+
+
+def describe_part_keys(part: Part) -> tuple[str, ...] | None:
+    """What rows are partitioned by, in their own columns."""
+    if part.partition is None:
+        return None
+    return tuple(k if isinstance(k, str) else k.sql(dialect="spark") for k in part.partition)

@@ -11,7 +11,12 @@ from typing import Any
 
 from headrace.errors import OptionError
 from headrace.logical.graph import Aggregate, Graph, Merge, Rows, Stream, inputs_of
-from headrace.optimizer.describe import describe_length, describe_window
+from headrace.optimizer.describe import (
+    describe_length,
+    describe_part_keys,
+    describe_table_keys,
+    describe_window,
+)
 from headrace.optimizer.plan import PaneTable, Plan, Table
 from headrace.progress import Slack
 
@@ -64,7 +69,7 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
     member = plan.graph.relations[table.members[0]]
     assert isinstance(member, Aggregate)
     unit = member.unit
-    by = ", ".join(member.keys[i].sql(dialect="spark") for i in table.partition) or "nothing (one mini-partition)"
+    by = ", ".join(describe_table_keys(table, member)) or "nothing (one mini-partition)"
     kind = f"panes of {describe_length(table.grid.width, unit)}" if isinstance(table, PaneTable) else "by window"
     lines = [f"{table.id}  {table.label}: {kind}, partitioned by {by}"]
     shown = [(name, depth) for m in table.members if m in plan.used for name, depth in _readers(plan, m, table.id, 0)]
@@ -127,8 +132,8 @@ def _make_data(plan: Plan) -> dict[str, Any]:
                 "waits_for": list(plan.passages[name].streams),
                 "progress": plan.passages[name].attribute,
                 "parts": [
-                    {"level": p.level, "partition": None if p.partition is None else list(p.partition), "table": p.table}
-                    for p in plan.parts.get(name, ())
+                    {"level": p.level, "partition": None if keys is None else list(keys), "table": p.table}
+                    for p, keys in ((p, describe_part_keys(p)) for p in plan.parts.get(name, ()))
                 ],
             }
             for name in plan.relations
@@ -152,7 +157,7 @@ def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
         "level": table.level,
         "streams": list(plan.streams_of(table.id)),
         "pane": table.grid.width if isinstance(table, PaneTable) else None,
-        "partition": [member.keys[i].sql(dialect="spark") for i in table.partition],
+        "partition": list(describe_table_keys(table, member)),
         "windows": [describe_window(w, member.unit) for w in windows],
         "queries": _queries_of(plan, table),
         "keeps": plan.bounds[table.id].keeps,

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.partitioning.choose_table_keys import TableKey
 from headrace.windows import Grid, WindowSpec
 
 PIDS = 128
@@ -73,7 +74,7 @@ class PaneTable:
     label: str
     members: tuple[str, ...]
     level: int
-    partition: tuple[int, ...]  # the keys that decide the mini-partition
+    partition: tuple[TableKey, ...]  # the keys, or expressions over k0…, that decide the mini-partition
     grid: Grid
     windows: tuple[WindowSpec, ...]  # of the members in use
     generation: int
@@ -87,7 +88,7 @@ class GatherTable:
     label: str
     members: tuple[str, ...]
     level: int
-    partition: tuple[int, ...]
+    partition: tuple[TableKey, ...]
 
 
 Table = PaneTable | GatherTable
@@ -96,11 +97,12 @@ Table = PaneTable | GatherTable
 @dataclass(frozen=True)
 class Part:
     """Where rows of a windowed relation are: the slots of a level, on the mini-partition that the columns `partition`
-    decide (None: no columns of it tell). `table` is the state they come from.
+    decide (None: no columns of it tell). `table` is the state they come from. A name is a column whose value is hashed
+    as it is; an expression tells which rows are together, but not the hash.
     """
 
     level: int
-    partition: tuple[str, ...] | None
+    partition: tuple[str | exp.Expr, ...] | None
     table: str
 
 

@@ -31,7 +31,10 @@ def choose_table_keys(
     if any(m.name not in choice.cost.compatible for m in members):
         return None
     steps = find_partition_steps(requirement, choice.partitioning, plan.types)
-    return None if steps is None else tuple(_number_keys(step, requirement.numbers) for step in steps)
+    if steps is None:
+        return None
+    keys = tuple(_number_keys(step, requirement.numbers) for step in steps)
+    return tuple(sorted(keys)) if all(isinstance(k, int) for k in keys) else keys
 
 
 def find_read_together(graph: Graph, names: Sequence[str], readers: Collection[str]) -> set[str]:

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from headrace.partitioning.coarsening import find_remaining_step
-from headrace.partitioning.partitioning_key import PartitioningKey, write_coarsening
+from headrace.partitioning.partitioning_key import PartitioningKey, needs_quotes, write_coarsening
 from headrace.partitioning.recognize_key import is_volatile, recognize_key
 
 GIVEN = "_k"
@@ -100,3 +100,15 @@ def compute_key(
         return node
 
     return recognize_key(_parse(text).copy().transform(visit), types, as_value=True)
+
+
+def number_columns(text: str, names: Sequence[str]) -> str:
+    """A text over `_k0`… with the columns of these names in their place."""
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column):
+            name = names[int(node.name[len(GIVEN) :])]
+            return exp.column(name, quoted=needs_quotes(name))
+        return node
+
+    return _parse(text).copy().transform(visit).sql(dialect="spark")

@@ -19,6 +19,7 @@ from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from headrace.partitioning.coarsening import (
     BitMask,
@@ -61,7 +62,7 @@ class PartitioningKey:
 
 @lru_cache(maxsize=65536)
 def make_key(column: str, coarsening: Coarsening, width: int = 64, exact: bool = True) -> PartitioningKey:
-    text = write_coarsening(exp.column(column, quoted=_needs_quotes(column)), coarsening).sql(dialect="spark")
+    text = write_coarsening(exp.column(column, quoted=needs_quotes(column)), coarsening).sql(dialect="spark")
     return PartitioningKey(text, column, coarsening, width, exact)
 
 
@@ -74,7 +75,7 @@ def write_expression(expression: exp.Expr) -> str:
 
     def visit(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column):
-            return exp.column(node.name, quoted=_needs_quotes(node.name))
+            return exp.column(node.name, quoted=needs_quotes(node.name))
         return node
 
     return expression.copy().transform(visit).sql(dialect="spark")
@@ -140,5 +141,13 @@ def _number(value: int) -> exp.Expr:
     return exp.Neg(this=number) if value < 0 else number
 
 
-def _needs_quotes(name: str) -> bool:
-    return re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) is None
+@lru_cache(maxsize=4096)
+def needs_quotes(name: str) -> bool:
+    """Whether a column's name is read as something else without quotes."""
+    if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) is None:
+        return True
+    try:
+        parsed = sqlglot.parse_one(f"{name} & {name}", dialect="spark")
+    except SqlglotError:
+        return True
+    return not (isinstance(parsed, exp.BitwiseAnd) and parsed.this == parsed.expression == exp.column(name))

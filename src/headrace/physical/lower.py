@@ -12,6 +12,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sqlglot import parse_one
+
+from headrace.dialect.duck import translate
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
@@ -160,11 +163,22 @@ class _Lowering:
             self.plan.streams_of(table.id),
             keys,
             tuple(merges),
-            table.partition,
+            self._lower_partition(table),
             table.grid,
             outputs,
             feeds,
         )
+
+    def _lower_partition(self, table: Table) -> tuple[int | str, ...]:
+        """What is hashed, expressions in their declared type."""
+        types = {f"k{i}": t for i, t in enumerate(self.plan.aggregates[table.members[0]].keys)}
+        found: list[int | str] = []
+        for key in table.partition:
+            if isinstance(key, str):
+                value = translate(parse_one(key, dialect="spark"), types)
+                key = f"CAST({value.sql} AS {duck_type(value.type)})"
+            found.append(key)
+        return tuple(found)
 
     def _name_node(self, table: Table, stored: object) -> str:
         identity = repr((stored, table.level, self.plan.streams_of(table.id), table.partition, self.plan.settings.pids))
@@ -217,7 +231,7 @@ class _Lowering:
             place, view = ["_ws", "_we"], f"w_{name}"
             streams = self.plan.streams_of(table.id)
             node = GatherNode(
-                name, table.label, table.level, streams, len(keys), tuple(partials.merges), table.partition, view
+                name, table.label, table.level, streams, len(keys), tuple(partials.merges), self._lower_partition(table), view
             )
         self.nodes[table.id] = node
         for source in sources:
@@ -268,8 +282,9 @@ class _Lowering:
     def _emit(self, name: str) -> None:
         columns = [f'"{c}"' for c in self.graph.relations[name].columns]
         for view in self.views.get(name, ()):
-            by = view.part.partition
-            pid = [hash_pid_sql([f'"{c}"' for c in by], self.plan.settings.pids)] if by is not None else []
+            by = [c for c in view.part.partition or () if isinstance(c, str)]
+            told = view.part.partition is not None and len(by) == len(view.part.partition)
+            pid = [hash_pid_sql([f'"{c}"' for c in by], self.plan.settings.pids)] if told else []
             sql = f"SELECT {', '.join([*columns, *pid])} FROM {view.name}"
             node = self.nodes[view.part.table].name
             self._step(view.part.level, Emit(name, sql, view.name, node, bool(pid)))

@@ -46,7 +46,7 @@ class PaneNode:
     streams: tuple[str, ...]  # its progress is the least of theirs
     keys: int
     merges: tuple[str, ...]  # SQL over p0…, one per partial
-    partition: tuple[int, ...]  # which keys decide the mini-partition
+    partition: tuple[int | str, ...]  # what decides the mini-partition: keys by number, or SQL over k0…
     grid: Grid
     outputs: tuple[ClosedWindows, ...]
     feeds: tuple[SourceFeed, ...] = ()
@@ -66,7 +66,7 @@ class GatherNode:
     streams: tuple[str, ...]
     keys: int
     merges: tuple[str, ...]
-    partition: tuple[int, ...]
+    partition: tuple[int | str, ...]
     view: str
 
 

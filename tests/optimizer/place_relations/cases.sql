@@ -89,3 +89,86 @@ CREATE QUERY heavy AS SELECT srcIP, max(n) AS m FROM flows GROUP BY srcIP;
 -- heavy: level 1 of t1, by srcIP
 -- exchange 1 to t0 by (srcIP, destIP): groups of tcp come from every source task
 -- exchange 2 to t1 by (srcIP): flows is partitioned by (srcIP, destIP), which heavy does not group by
+
+-- # an expression of the key of a query runs where that query is
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts GROUP BY srcIP & 65280;
+CREATE QUERY wider AS SELECT net & 61440 AS net, sum(n) AS n FROM nets GROUP BY net & 61440;
+-- =>
+-- hosts: level 0 of t0, by srcIP & 65280
+-- nets: level 0 of t0, by net
+-- wider: level 1 of t1, by net
+-- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
+-- exchange 2 to t1 by (net & 61440): nets is partitioned by (net), which wider does not group by
+
+-- # divisions downstream meet in their least common multiple
+CREATE QUERY hosts AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY sixty AS SELECT srcIP div 60 AS k, sum(n) AS n FROM hosts GROUP BY srcIP div 60;
+CREATE QUERY ninety AS SELECT srcIP div 90 AS k, destIP, sum(n) AS n FROM hosts GROUP BY srcIP div 90, destIP;
+-- =>
+-- hosts: level 0 of t0, by srcIP DIV 180
+-- sixty: level 0 of t0, by k DIV 3
+-- ninety: level 0 of t0, by k DIV 2
+-- exchange 1 to t0 by (srcIP DIV 180): groups of tcp come from every source task
+
+-- # through a selection that computes the expression
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY shown AS SELECT srcIP & 65280 AS net, n FROM hosts WHERE n > 1;
+CREATE QUERY nets AS SELECT net, sum(n) AS n FROM shown GROUP BY net;
+-- =>
+-- hosts: level 0 of t0, by srcIP & 65280
+-- shown: level 0 of t0, by net
+-- nets: level 0 of t0, by net
+-- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
+
+-- # a window of its own over an expression, in the slots where it is
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts [RANGE 1 HOUR] GROUP BY srcIP & 65280;
+-- =>
+-- hosts: level 0 of t0, by srcIP & 65280
+-- nets: level 0 of t1, by net
+-- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
+
+-- # too few values to spread by: the smaller relation is sent on
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY odd AS SELECT srcIP & 1 AS odd, sum(n) AS n FROM hosts GROUP BY srcIP & 1;
+-- =>
+-- hosts: level 0 of t0, by srcIP
+-- odd: level 1 of t1, by odd
+-- exchange 1 to t0 by (srcIP): groups of tcp come from every source task
+-- exchange 2 to t1 by (srcIP & 1): hosts is partitioned by (srcIP), which odd does not group by
+
+-- # tables that nothing reads together keep all their keys
+CREATE QUERY ab AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY ac AS SELECT srcIP, flags, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, flags;
+-- =>
+-- ab: level 0 of t0, by srcIP, destIP
+-- ac: level 0 of t1, by srcIP, flags
+-- exchange 1 to t0 by (srcIP, destIP): groups of tcp come from every source task
+-- exchange 1 to t1 by (srcIP, flags): groups of tcp come from every source task
+
+-- # tables that a query reads together are partitioned together
+CREATE QUERY ab AS SELECT srcIP, destIP AS k, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY ac AS SELECT srcIP, flags AS k, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, flags;
+CREATE QUERY both AS SELECT srcIP, k, n FROM ab UNION ALL SELECT srcIP, k, n FROM ac;
+CREATE QUERY top AS SELECT srcIP, max(n) AS n FROM both GROUP BY srcIP;
+-- =>
+-- ab: level 0 of t0, by srcIP
+-- ac: level 0 of t1, by srcIP
+-- both$1: level 0 of t0, by srcIP
+-- both$2: level 0 of t1, by srcIP
+-- both: level 0 of t0, by srcIP
+-- both: level 0 of t1, by srcIP
+-- top: level 0 of t2, by srcIP
+-- exchange 1 to t0 by (srcIP): groups of tcp come from every source task
+-- exchange 1 to t1 by (srcIP): groups of tcp come from every source task
+
+-- # a younger expression does not move what is there
+-- generation: nets 1
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts GROUP BY srcIP & 65280;
+-- =>
+-- hosts: level 0 of t0, by srcIP
+-- nets: level 1 of t1, by net
+-- exchange 1 to t0 by (srcIP): groups of tcp come from every source task
+-- exchange 2 to t1 by (srcIP & 65280): hosts is partitioned by (srcIP), which nets does not group by
