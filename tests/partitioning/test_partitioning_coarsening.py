@@ -226,3 +226,16 @@ def test_sqlglot_reads_what_is_written() -> None:
     for member in FAMILY:
         text = write_coarsening(exp.column("x"), member).sql(dialect="spark")
         assert sqlglot.parse_one(text, dialect="spark").sql(dialect="spark") == text
+
+
+def test_divisors_at_the_edge_of_the_type() -> None:
+    """The smallest integer is the only one that a division by its own size keeps apart; beyond that none is."""
+    assert make_truncated_division(2**31, 32) == TruncatedDivision(2**31)
+    assert make_truncated_division(2**31 + 1, 32) == Constant()
+    assert make_remainder(2**31 + 1, 32) == Identity()
+
+
+def test_the_step_between_floors_is_a_floor() -> None:
+    """floor(x / 180) is floor(floor(x / 60) / 3); between powers of two it is a mask."""
+    assert find_remaining_step(make_floor_division(60, 32), make_floor_division(180, 32), 32) == make_floor_division(3, 32)
+    assert find_remaining_step(make_floor_division(60, 32), make_floor_division(90, 32), 32) is None
