@@ -7,22 +7,27 @@ level, by those of its keys that its readers also group by (`partitioning/common
 partitioning of their input as long as it can be told from their columns; the hash of another type may be another slot,
 so a union that changes the type of a partitioning column loses it.
 
+The inputs of a join are kept as tables of rows, by its keys; joins that agree on an input and its keys share one. They
+run in the slots of the highest level any input comes from, or of the next one where the rows are not together.
+
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
 table are asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp, parse_one
 
 from headrace.dialect.duck import translate
+from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Derive, Merge, Rows
+from headrace.logical.graph import Aggregate, Derive, Join, Merge, Rows
 from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
-from headrace.optimizer.plan import Exchange, GatherTable, PaneTable, Part, Plan, Table
+from headrace.optimizer.plan import Exchange, GatherTable, PaneTable, Part, Plan, RowTable, Table
+from headrace.optimizer.trace_columns import cast_to, find_leaves
 from headrace.partitioning.choose_table_keys import TableKey, choose_table_keys
 from headrace.partitioning.common_keys import common_keys
 from headrace.partitioning.express_key import express_key, number_columns
@@ -41,10 +46,13 @@ class _Placing:
         self.table_of = dict(plan.table_of)
         self.parts: dict[str, tuple[Part, ...]] = {}
         self.exchanges: list[Exchange] = []
+        self.inputs_of: dict[str, tuple[str, ...]] = {}
+        self.shared: dict[Hashable, str] = {}  # what tables of rows agree on -> table
 
     def run(self) -> Plan:
         for table in self.plan.tables.values():
             members = [self._aggregate(m) for m in table.members]
+            assert isinstance(table, PaneTable)
             placed = replace(table, partition=self._choose_keys(members))
             self.tables[table.id] = placed
             reason = f"groups of {describe_input(self.graph, members[0].input)} come from every source task"
@@ -55,15 +63,22 @@ class _Placing:
                 self.parts[name] = tuple(
                     self._arm(name, arm, part) for arm in relation.inputs for part in self.parts.get(arm, ())
                 )
+            elif isinstance(relation, Join):
+                if name in self.plan.used:
+                    self._place_join(relation)
             elif isinstance(relation, Derive):
                 self.parts[name] = tuple(self._derive(relation, p) for p in self.parts.get(relation.input, ()))
             elif isinstance(relation, Aggregate) and name in self.plan.used:
                 if isinstance(self.graph.relations[relation.input], Rows):
                     self._place_over_rows(relation)
                 else:
-                    self._place_over_windows(relation)
+                    self._place_over_slots(relation)
         return self.plan.with_(
-            tables=self.tables, table_of=self.table_of, parts=self.parts, exchanges=tuple(self.exchanges)
+            tables=self.tables,
+            table_of=self.table_of,
+            parts=self.parts,
+            exchanges=tuple(self.exchanges),
+            inputs_of=self.inputs_of,
         )
 
     def _aggregate(self, name: str) -> Aggregate:
@@ -96,8 +111,87 @@ class _Placing:
         keys = tuple(f"k{k}" if isinstance(k, int) else parse_one(k, dialect="spark") for k in table.partition)
         self.parts[relation.name] = (Part(table.level, carry_partition(keys, relation.outputs, {}), table.id),)
 
-    def _place_over_windows(self, relation: Aggregate) -> None:
-        """An aggregation over windowed rows: in the same window, or in a window of its own."""
+    # -- joins --------------------
+    def _place_join(self, join: Join) -> None:
+        """The tables of a join's inputs, and where its results are."""
+        wanted = self._partition_join(join)
+        level = 0
+        for i, given in enumerate(join.inputs):
+            for part in self.parts.get(given.relation, ()):
+                level = max(level, part.level + (not self._is_local(join, i, part, wanted)))
+        tables = tuple(self._keep_rows(join, i, level, wanted) for i in range(len(join.inputs)))
+        self.inputs_of[join.name] = tables
+        shown = {c.column: c.name for c in join.visible if c.input == 0}
+        keys = join.inputs[0].keys
+        named = [shown.get(k.name) if isinstance(k, exp.Column) else None for k in keys]
+        types = self.plan.joins.get(join.name)
+        same = types is None or types.keys == types.inputs[0]
+        by = tuple(n for i in wanted if (n := named[i]) is not None)
+        partition = by if same and len(by) == len(wanted) and join.kind != "full" else None
+        self.parts[join.name] = (Part(level, partition, tables[0]),)
+
+    def _partition_join(self, join: Join) -> tuple[int, ...]:
+        """The keys to partition a join by: those its inputs are partitioned by already, or all."""
+        for i, given in enumerate(join.inputs):
+            columns = {k.name: n for n, k in enumerate(given.keys) if isinstance(k, exp.Column)}
+            for part in self.parts.get(given.relation, ()):
+                by = tuple(columns[c] for c in part.partition or () if isinstance(c, str) and c in columns)
+                if by and len(by) == len(part.partition or ()) and self._is_local(join, i, part, by):
+                    return by
+        return tuple(range(len(join.inputs[0].keys)))
+
+    def _is_local(self, join: Join, number: int, part: Part, wanted: tuple[int, ...]) -> bool:
+        """Whether rows of an input are in the slots where the join wants them."""
+        keys, types = join.inputs[number].keys, self.plan.joins.get(join.name)
+        if types is not None and any(types.keys[i] != types.inputs[number][i] for i in wanted):
+            return False
+        return bool(wanted) and part.partition == tuple(keys[i].name if isinstance(keys[i], exp.Column) else None for i in wanted)
+
+    def _keep_rows(self, join: Join, number: int, level: int, partition: tuple[int, ...]) -> str:
+        """The table of an input's rows, shared with the joins before that agree on it."""
+        given, types = join.inputs[number], self.plan.joins.get(join.name)
+        keys, key_types = given.keys, types.keys if types is not None else ()
+        if types is not None:
+            keys = tuple(map(cast_to, given.keys, types.inputs[number], types.keys))
+        generation = self.plan.settings.generation(join.name)
+        rows = self._describe_rows(given.relation)
+        agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation)
+        columns = {c.column for c in (*join.visible, *join.hidden) if c.input == number}
+        columns -= find_implied(self.plan, join, number).keys()
+        found = self.shared.get(agreed)
+        if found is not None:
+            old = self.tables[found]
+            assert isinstance(old, RowTable)
+            every = tuple(c for c in self.graph.relations[old.input].columns if c in columns or c in old.columns)
+            self.tables[found] = replace(old, columns=every, readers=(*old.readers, (join.name, number)))
+            return found
+        by = ", ".join(k.sql(dialect="spark") for k in given.keys) or "all"
+        kept = tuple(c for c in self.graph.relations[given.relation].columns if c in columns)
+        label = f"rows of {describe_input(self.graph, given.relation)} by {by}"
+        id_ = f"t{len(self.tables)}"
+        table = RowTable(id_, label, given.relation, keys, key_types, kept, ((join.name, number),), level, partition, generation)
+        self.tables[id_] = table
+        self.shared[agreed] = id_
+        reason = f"rows of {describe_input(self.graph, given.relation)} meet the others of {join.name.split('$')[0]}"
+        local = all(p.level == level for p in self.parts.get(given.relation, ()))
+        if find_leaves(self.graph, given.relation) or not local or not self.parts.get(given.relation):
+            exchanged = tuple(given.keys[i].sql(dialect="spark") for i in partition)
+            self.exchanges.append(Exchange(id_, level, exchanged, reason))
+        return id_
+
+    def _describe_rows(self, name: str) -> Hashable:
+        """What relations must agree on to be the same rows: for those over streams, streams and filters."""
+        relation = self.graph.relations[name]
+        if not isinstance(relation, Rows):
+            return name
+        return tuple(
+            (b.stream, spark_sql(b.where) if b.where is not None else None, *((c, spark_sql(e)) for c, e in b.columns))
+            for b in relation.branches
+        )
+
+    # -- aggregations over what slots hold --------------------
+    def _place_over_slots(self, relation: Aggregate) -> None:
+        """An aggregation over the rows of slots: in the window of its input, or in a window of its own."""
         parts = self.parts.get(relation.input, ())
         if not parts:
             return
@@ -112,8 +206,8 @@ class _Placing:
             self.parts[relation.name] = (Part(parts[0].level, shown, parts[0].table),)
             return
         local_keys = self._hash_alike(relation, kept, parts) if kept is not None else None
-        local = local_keys is not None
         by = local_keys if local_keys is not None else common_keys(self.graph, [relation], self._list_readers([relation]))
+        local = local_keys is not None and not find_leaves(self.graph, relation.input)
         table = self._make_table(relation, max(p.level for p in parts) + (not local), by)
         self.tables[table.id] = table
         self.table_of[relation.name] = table.id
@@ -127,9 +221,11 @@ class _Placing:
         """Keys of a table for rows that stay in their slots: they have the hash by which these came there."""
         found: list[TableKey] = []
         for i, key in enumerate(kept):
-            text = int(key[1:]) if isinstance(key, str) else key.sql(dialect="spark")
-            hashed = {self._type_of(self.tables[p.table], i) for p in parts}
-            if isinstance(text, str) and hashed != {self._type_of_key(relation.name, text)}:
+            if isinstance(key, str):
+                found.append(int(key[1:]))
+                continue
+            text = key.sql(dialect="spark")
+            if {self._type_of(self.tables[p.table], i) for p in parts} != {self._type_of_key(relation.name, text)}:
                 return None
             found.append(text)
         return tuple(found)
@@ -139,7 +235,7 @@ class _Placing:
 
     def _type_of_key(self, member: str, key: TableKey) -> str:
         """The type in which a table's partitioning key is hashed; unknown where a set is only checked."""
-        typed = self.plan.aggregates.get(member)
+        typed = self.plan.aggregates.get(member) or self.plan.joins.get(member)
         if typed is None:
             return ""
         text = f"k{key}" if isinstance(key, int) else key
@@ -165,7 +261,7 @@ class _Placing:
         return replace(part, partition=None) if changed else part
 
     def _exchange(self, table: Table, relation: Aggregate, reason: str) -> None:
-        self.exchanges.append(Exchange(table.id, table.level, describe_table_keys(table, relation), reason))
+        self.exchanges.append(Exchange(table.id, table.level, describe_table_keys(table, relation.keys), reason))
 
     def _explain_exchange(self, relation: Aggregate, parts: tuple[Part, ...]) -> str:
         name, source = relation.name.split("$")[0], describe_input(self.graph, relation.input)
@@ -181,6 +277,24 @@ class _Placing:
 
 def _columns(key: str | exp.Expr) -> list[exp.Column]:
     return [exp.column(key)] if isinstance(key, str) else list(key.find_all(exp.Column))
+
+
+def find_implied(plan: Plan, join: Join, number: int) -> dict[str, str]:
+    """The columns of an input that its stored rows have anyway, each as what it is there: a key, or the progressing value."""
+    given, types = join.inputs[number], plan.joins.get(join.name)
+    declared = plan.types.get(given.relation, {})
+    if types is None:
+        return {}
+    found = {
+        key.name: f"k{i}"
+        for i, key in enumerate(given.keys)
+        if isinstance(key, exp.Column)
+        and types.keys[i] == types.inputs[number][i]
+        and (join.kind == "distinct" or types.keys[i] not in ("float", "double"))  # 0.0 stands for -0.0 among keys
+    }
+    if declared.get(given.time) in ("timestamp", "timestamp_ntz", "bigint"):
+        found[given.time] = "_t"
+    return found
 
 
 def carry_partition(

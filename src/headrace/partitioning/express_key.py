@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from headrace.partitioning.coarsening import find_remaining_step
 from headrace.partitioning.partitioning_key import PartitioningKey, needs_quotes, write_coarsening
-from headrace.partitioning.recognize_key import is_volatile, recognize_key
+from headrace.partitioning.recognize_key import is_deep, is_volatile, recognize_key
 
 GIVEN = "_k"
 Given = tuple[PartitioningKey | None, ...]
@@ -27,7 +27,7 @@ def express_key(
     """All ways found to compute `key` of `given`; none: it is not known from them. `types` are those of the attributes."""
     keys = tuple(given)
     direct = _find_direct(key, keys, nested=False)
-    if direct or key.column is not None:
+    if direct or key.column is not None or is_deep(key.expression):
         return direct
     return _express_opaque(key, keys, tuple(sorted((types or {}).items())))
 

@@ -15,11 +15,12 @@ from itertools import product
 
 from sqlglot import exp
 
+from headrace.logical.graph import WINDOW_COLUMNS
 from headrace.partitioning.partitioning_key import PartitioningKey
 from headrace.partitioning.recognize_key import recognize_key
 from headrace.partitioning.requirement import KeyView, Requirement
 from headrace.partitioning.stream_partitioning import Types
-from headrace.partitioning.trace_sources import SourceView, Traced, Views
+from headrace.partitioning.trace_sources import TEMPORAL, SourceView, Traced, Views
 
 PADDED = "filled with NULLs by an outer join"
 _MOST = 16  # keys that one class of equal expressions gives
@@ -34,7 +35,8 @@ class JoinDescription:
     sides: Mapping[str, str]  # alias -> relation it reads
     equalities: tuple[tuple[SideExpression, SideExpression], ...]
     outputs: tuple[tuple[str, SideExpression | None], ...]  # None: of several sides at once
-    padded: frozenset[str] = frozenset()  # sides whose columns may be NULL for want of a partner
+    padded: frozenset[str] = frozenset()  # sides that may be missing for want of a partner
+    positions: tuple[Mapping[str, exp.Expr], ...] = ()  # the keys of a table of rows: by side, in their order
 
 
 def find_equal_classes(equalities: Sequence[tuple[SideExpression, SideExpression]]) -> list[list[SideExpression]]:
@@ -99,7 +101,12 @@ def infer_join(name: str, join: JoinDescription, views: Mapping[str, Views], typ
         for view in views[side]
     )
     return Requirement(
-        name, "join", tuple(dict.fromkeys(join.sides.values())), key_views if usable else (), tuple(ignored)
+        name,
+        "join",
+        tuple(dict.fromkeys(join.sides.values())),
+        key_views if usable else (),
+        tuple(ignored),
+        numbers=tuple(join.positions.index(key) if key in join.positions else -1 for key in usable),
     )
 
 
@@ -121,7 +128,7 @@ def trace_join(join: JoinDescription, views: Mapping[str, Views]) -> Views:
     for combination in product(*(views[side] for side in join.sides)):
         by_side = dict(zip(join.sides, combination, strict=True))
         streams = tuple(dict.fromkeys(s for view in combination for s in view.streams))
-        columns: dict[str, Traced] = {}
+        columns: dict[str, Traced] = dict.fromkeys(WINDOW_COLUMNS, TEMPORAL)
         for name, output in join.outputs:
             if output is None:
                 columns[name] = "a function of several sides of a join"

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from headrace.logical.graph import Aggregate, Derive, Graph, Merge, inputs_of
+from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows, inputs_of
 from headrace.partitioning.infer_join import JoinDescription, infer_join, trace_join
 from headrace.partitioning.recognize_key import recognize_key
 from headrace.partitioning.requirement import KeyView, Requirement
@@ -50,6 +50,7 @@ def infer_requirements(
             views[name] = trace_derive(relation, views[relation.input])
             found[name] = Requirement(name, "selection", (relation.input,), None)
         else:
+            assert isinstance(relation, Rows)
             views[name] = trace_rows(graph, relation)
             kind = "union" if len(relation.branches) > 1 else "selection"
             found[name] = Requirement(name, kind, inputs_of(relation), None)
@@ -58,11 +59,28 @@ def infer_requirements(
 
 
 def read_joins(graph: Graph) -> dict[str, JoinDescription]:
-    """The relations that are joins, as plain data.
+    """The relations that are joins, as plain data: the i-th keys of all inputs are equal.
 
-    The query graph has no joins yet: this is the one place that has to learn of them.
+    Rows of a distinct come from one input, and those that are alike must meet: its keys equal themselves.
     """
-    return {}
+    return {name: describe_join_keys(r) for name, r in graph.relations.items() if isinstance(r, Join)}
+
+
+def describe_join_keys(join: Join) -> JoinDescription:
+    """A join of the query graph as plain data."""
+    aliases = [f"{i.alias}" for i in join.inputs]
+    assert len(set(aliases)) == len(aliases), f"{join.name}: two inputs have one name"
+    positions = tuple(
+        dict(zip(aliases, keys, strict=True)) for keys in zip(*(i.keys for i in join.inputs), strict=True)
+    )
+    first = aliases[0]
+    equalities = tuple(
+        ((first, keys[first]), (other, keys[other])) for keys in positions for other in (aliases[1:] or aliases)
+    )
+    outputs = tuple((c.name, (aliases[c.input], exp.column(c.column))) for c in join.visible)
+    padded = {"left": aliases[1:], "anti": aliases[1:], "full": aliases}.get(join.kind, [])
+    sides = {i.alias: i.relation for i in join.inputs}
+    return JoinDescription(sides, equalities, outputs, frozenset(padded), positions)
 
 
 def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requirement:
@@ -114,4 +132,4 @@ def collect_types(graph: Graph) -> dict[str, dict[str, str]]:
     return {s.name: dict(s.columns) for s in graph.streams.values()}
 
 
-__all__ = ["collect_types", "find_window_ban", "infer_aggregation", "infer_requirements", "read_joins"]
+__all__ = ["collect_types", "describe_join_keys", "find_window_ban", "infer_aggregation", "infer_requirements", "read_joins"]

@@ -44,6 +44,7 @@ from headrace.partitioning.partitioning_key import (
 
 _NAMES = {"YYYY": "YEAR", "YY": "YEAR", "MM": "MONTH", "MON": "MONTH", "DD": "DAY"}
 _EXACT_DOUBLE = 32
+_DEEPEST = 60  # operators, one inside the other
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,22 @@ def recognize_key(expression: exp.Expr, types: Mapping[str, str], as_value: bool
     """
     if is_volatile(expression) or expression.find(exp.Column) is None:
         return None
-    reading = _read(expression, {c.lower(): (c, t) for c, t in types.items()})
+    columns = {c.lower(): (c, t) for c, t in types.items()}
+    reading = None if is_deep(expression) else _read(expression, columns)
     if reading is None or (as_value and not _keeps_value(reading, expression)):
         return make_opaque_key(expression, types)
     if isinstance(reading.coarsening, Constant):
         return None
     exact = is_exact_type(reading.type)
     return make_key(reading.column, reading.coarsening, width_of(reading.type) or 64, exact)
+
+
+def is_deep(expression: exp.Expr) -> bool:
+    """Whether an expression is too deep to be read part by part: nobody partitions by four hundred additions."""
+    level, depth = [expression], 0
+    while level and depth <= _DEEPEST:
+        level, depth = [child for e in level for child in e.iter_expressions()], depth + 1
+    return bool(level)
 
 
 def is_volatile(expression: exp.Expr) -> bool:
