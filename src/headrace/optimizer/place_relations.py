@@ -7,7 +7,8 @@ level, by those of its keys that its readers also group by (`partitioning/common
 partitioning of their input as long as it can be told from their columns; the hash of another type may be another slot,
 so a union that changes the type of a partitioning column loses it.
 
-The inputs of a join are kept as tables of rows, by its keys; joins that agree on an input and its keys share one. They
+The inputs of a join are kept as tables of rows, by its keys, or by fewer or coarser ones where its inputs are partitioned so
+already or what reads its results can then stay in the same slots; joins that agree on an input and its keys share one. They
 run in the slots of the highest level any input comes from, or of the next one where the rows are not together.
 
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
@@ -28,7 +29,7 @@ from headrace.logical.graph import Aggregate, Derive, Join, Merge, Rows
 from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
 from headrace.optimizer.plan import Exchange, GatherTable, PaneTable, Part, Plan, RowTable, Table
 from headrace.optimizer.trace_columns import cast_to, find_leaves
-from headrace.partitioning.choose_table_keys import TableKey, choose_table_keys
+from headrace.partitioning.choose_table_keys import TableKey, choose_join_keys, choose_table_keys
 from headrace.partitioning.common_keys import common_keys
 from headrace.partitioning.express_key import express_key, number_columns
 from headrace.partitioning.recognize_key import recognize_key
@@ -86,7 +87,7 @@ class _Placing:
         assert isinstance(relation, Aggregate)
         return relation
 
-    def _list_readers(self, members: list[Aggregate]) -> list[str]:
+    def _list_readers(self, members: Sequence[Aggregate | Join]) -> list[str]:
         born = self.plan.settings.generation(members[0].name)
         return [n for n in self.plan.relations if self.plan.settings.generation(n) <= born]
 
@@ -94,13 +95,19 @@ class _Placing:
         """Of a table over rows: as chosen for all it is read together with, if tasks can compute that."""
         readers = self._list_readers(members)
         chosen = choose_table_keys(self.graph, members, readers, self.plan.settings.pids)
+        if chosen is None or not self._can_compute(members[0].name, chosen):
+            return common_keys(self.graph, members, readers)
+        return chosen
+
+    def _can_compute(self, member: str, keys: tuple[TableKey, ...]) -> bool:
+        """Whether tasks can compute these keys of a table."""
         try:
-            for key in chosen or ():
+            for key in keys:
                 if isinstance(key, str):
-                    self._type_of_key(members[0].name, key)
+                    self._type_of_key(member, key)
         except PlanError:
-            chosen = None
-        return common_keys(self.graph, members, readers) if chosen is None else chosen
+            return False
+        return True
 
     def _place_over_rows(self, relation: Aggregate) -> None:
         table = self.table_of.get(relation.name)
@@ -108,8 +115,8 @@ class _Placing:
             self._give(relation, self.tables[table])
 
     def _give(self, relation: Aggregate, table: Table) -> None:
-        keys = tuple(f"k{k}" if isinstance(k, int) else parse_one(k, dialect="spark") for k in table.partition)
-        self.parts[relation.name] = (Part(table.level, carry_partition(keys, relation.outputs, {}), table.id),)
+        shown = carry_partition(_write_keys(table.partition), relation.outputs, {})
+        self.parts[relation.name] = (Part(table.level, shown, table.id),)
 
     # -- joins --------------------
     def _place_join(self, join: Join) -> None:
@@ -121,33 +128,47 @@ class _Placing:
                 level = max(level, part.level + (not self._is_local(join, i, part, wanted)))
         tables = tuple(self._keep_rows(join, i, level, wanted) for i in range(len(join.inputs)))
         self.inputs_of[join.name] = tables
-        shown = {c.column: c.name for c in join.visible if c.input == 0}
-        keys = join.inputs[0].keys
-        named = [shown.get(k.name) if isinstance(k, exp.Column) else None for k in keys]
-        types = self.plan.joins.get(join.name)
-        same = types is None or types.keys == types.inputs[0]
-        by = tuple(n for i in wanted if (n := named[i]) is not None)
-        partition = by if same and len(by) == len(wanted) and join.kind != "full" else None
-        self.parts[join.name] = (Part(level, partition, tables[0]),)
+        self.parts[join.name] = (Part(level, self._show_join_keys(join, wanted), tables[0]),)
 
-    def _partition_join(self, join: Join) -> tuple[int, ...]:
-        """The keys to partition a join by: those its inputs are partitioned by already, or all."""
+    def _partition_join(self, join: Join) -> tuple[TableKey, ...]:
+        """What to partition a join by: as its inputs are already, as serves what reads it, or by all keys."""
         for i, given in enumerate(join.inputs):
-            columns = {k.name: n for n, k in enumerate(given.keys) if isinstance(k, exp.Column)}
             for part in self.parts.get(given.relation, ()):
-                by = tuple(columns[c] for c in part.partition or () if isinstance(c, str) and c in columns)
-                if by and len(by) == len(part.partition or ()) and self._is_local(join, i, part, by):
-                    return by
+                kept = self._find_join_keys(join, i, part)
+                if kept is not None:
+                    return kept
+        chosen = choose_join_keys(self.graph, join, self._list_readers([join]), self.plan.settings.pids)
+        if chosen is not None and self._can_compute(join.name, chosen) and self._show_join_keys(join, chosen) is not None:
+            return chosen
         return tuple(range(len(join.inputs[0].keys)))
 
-    def _is_local(self, join: Join, number: int, part: Part, wanted: tuple[int, ...]) -> bool:
-        """Whether rows of an input are in the slots where the join wants them."""
-        keys, types = join.inputs[number].keys, self.plan.joins.get(join.name)
-        if types is not None and any(types.keys[i] != types.inputs[number][i] for i in wanted):
-            return False
-        return bool(wanted) and part.partition == tuple(keys[i].name if isinstance(keys[i], exp.Column) else None for i in wanted)
+    def _show_join_keys(self, join: Join, keys: tuple[TableKey, ...]) -> tuple[str | exp.Expr, ...] | None:
+        """How a join's results show what they are partitioned by: columns that always have the value that was hashed."""
+        always = {"full": 0, "inner": len(join.inputs)}.get(join.kind, 1)
+        types = self.plan.joins.get(join.name)
+        outputs: list[tuple[str, exp.Expr]] = []
+        for column in join.visible:
+            for i, key in enumerate(join.inputs[column.input].keys if column.input < always else ()):
+                same = types is None or types.keys[i] == types.inputs[column.input][i]
+                if same and isinstance(key, exp.Column) and key.name == column.column:
+                    outputs.append((column.name, exp.column(f"k{i}")))
+        return carry_partition(_write_keys(keys), outputs, {})
 
-    def _keep_rows(self, join: Join, number: int, level: int, partition: tuple[int, ...]) -> str:
+    def _is_local(self, join: Join, number: int, part: Part, wanted: tuple[TableKey, ...]) -> bool:
+        """Whether rows of an input are in the slots where the join wants them."""
+        return self._find_join_keys(join, number, part) == wanted
+
+    def _find_join_keys(self, join: Join, number: int, part: Part) -> tuple[TableKey, ...] | None:
+        """What rows of an input are partitioned by, as keys of the join that have the same hash; None if it is not known."""
+        given, types = join.inputs[number], self.plan.joins.get(join.name)
+        named = [(f"k{i}", k) for i, k in enumerate(given.keys)]
+        kept = carry_partition(part.partition, named, self.plan.types.get(given.relation, {}))
+        used = {int(c.name[1:]) for key in kept or () for c in _columns(key)}
+        if not kept or (types is not None and any(types.keys[i] != types.inputs[number][i] for i in used)):
+            return None
+        return self._hash_alike(join.name, kept, (part,))
+
+    def _keep_rows(self, join: Join, number: int, level: int, partition: tuple[TableKey, ...]) -> str:
         """The table of an input's rows, shared with the joins before that agree on it."""
         given, types = join.inputs[number], self.plan.joins.get(join.name)
         keys, key_types = given.keys, types.keys if types is not None else ()
@@ -175,8 +196,7 @@ class _Placing:
         reason = f"rows of {describe_input(self.graph, given.relation)} meet the others of {join.name.split('$')[0]}"
         local = all(p.level == level for p in self.parts.get(given.relation, ()))
         if find_leaves(self.graph, given.relation) or not local or not self.parts.get(given.relation):
-            exchanged = tuple(given.keys[i].sql(dialect="spark") for i in partition)
-            self.exchanges.append(Exchange(id_, level, exchanged, reason))
+            self.exchanges.append(Exchange(id_, level, describe_table_keys(table, given.keys), reason))
         return id_
 
     def _describe_rows(self, name: str) -> Hashable:
@@ -205,7 +225,7 @@ class _Placing:
             shown = carry_partition(kept, relation.outputs, {})
             self.parts[relation.name] = (Part(parts[0].level, shown, parts[0].table),)
             return
-        local_keys = self._hash_alike(relation, kept, parts) if kept is not None else None
+        local_keys = self._hash_alike(relation.name, kept, parts) if kept is not None else None
         by = local_keys if local_keys is not None else common_keys(self.graph, [relation], self._list_readers([relation]))
         local = local_keys is not None and not find_leaves(self.graph, relation.input)
         table = self._make_table(relation, max(p.level for p in parts) + (not local), by)
@@ -216,7 +236,7 @@ class _Placing:
         self._give(relation, table)
 
     def _hash_alike(
-        self, relation: Aggregate, kept: tuple[str | exp.Expr, ...], parts: tuple[Part, ...]
+        self, reader: str, kept: tuple[str | exp.Expr, ...], parts: tuple[Part, ...]
     ) -> tuple[TableKey, ...] | None:
         """Keys of a table for rows that stay in their slots: they have the hash by which these came there."""
         found: list[TableKey] = []
@@ -225,7 +245,7 @@ class _Placing:
                 found.append(int(key[1:]))
                 continue
             text = key.sql(dialect="spark")
-            if {self._type_of(self.tables[p.table], i) for p in parts} != {self._type_of_key(relation.name, text)}:
+            if {self._type_of(self.tables[p.table], i) for p in parts} != {self._type_of_key(reader, text)}:
                 return None
             found.append(text)
         return tuple(found)
@@ -273,6 +293,10 @@ class _Placing:
         if has is None:
             return f"{source} does not show what its rows are partitioned by"
         return f"{source} is partitioned by ({', '.join(has)}), which {name} does not group by"
+
+
+def _write_keys(keys: tuple[TableKey, ...]) -> tuple[str | exp.Expr, ...]:
+    return tuple(f"k{k}" if isinstance(k, int) else parse_one(k, dialect="spark") for k in keys)
 
 
 def _columns(key: str | exp.Expr) -> list[exp.Column]:

@@ -115,7 +115,7 @@ class RowTable:
     columns: tuple[str, ...]  # of the input, that readers need
     readers: tuple[tuple[str, int], ...]
     level: int
-    partition: tuple[int, ...]
+    partition: tuple[TableKey, ...]
     generation: int
 
     @property

@@ -5,6 +5,8 @@ Tables that some query downstream reads together, or through each other, are par
 partitioning, as expressions of its own keys. Tables that nothing brings together need nothing in common, since one
 exchange carries the rows of all of them, so they keep all their keys, which spreads best. Results are written where
 they are, so they cost nothing; few values spread over few mini-partitions, and that is weighed.
+
+The rows a join keeps are partitioned by all its keys, unless fewer or coarser ones spare what reads the join an exchange.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from headrace.logical.graph import Aggregate, Graph, Rows, inputs_of
+from headrace.logical.graph import Aggregate, Graph, Join, Rows, inputs_of
 from headrace.partitioning.express_key import GIVEN
 from headrace.partitioning.requirement import find_partition_steps
 from headrace.partitioning.search_partitioning import describe_workload, search_partitioning
@@ -35,6 +37,29 @@ def choose_table_keys(
         return None
     keys = tuple(_number_keys(step, requirement.numbers) for step in steps)
     return tuple(sorted(keys)) if all(isinstance(k, int) for k in keys) else keys
+
+
+def choose_join_keys(
+    graph: Graph, join: Join, readers: Collection[str], pids: int
+) -> tuple[TableKey, ...] | None:
+    """The partitioning of the rows a join keeps, if a coarser one than by all keys also serves what reads its results.
+    None: it serves nobody else, so all keys spread best.
+    """
+    together = find_read_together(graph, [join.name], readers)
+    above = {n for n in together if n != join.name and join.name in graph.reachable([n])}
+    if not any(isinstance(graph.relations[n], (Aggregate, Join)) for n in above):
+        return None
+    plan = describe_workload(graph, together, delivered=(), pids=pids)
+    choice = search_partitioning(plan)
+    served = {n for n in choice.cost.compatible if plan.requirements[n].views is not None}
+    if join.name not in served or not served & above:
+        return None
+    requirement = plan.requirements[join.name]
+    steps = find_partition_steps(requirement, choice.partitioning, plan.types)
+    used = {int(n) for step in steps or () for n in re.findall(rf"\b{GIVEN}(\d+)\b", step)}
+    if steps is None or any(requirement.numbers[n] < 0 for n in used):
+        return None
+    return tuple(_number_keys(step, requirement.numbers) for step in steps)
 
 
 def find_read_together(graph: Graph, names: Sequence[str], readers: Collection[str]) -> set[str]:

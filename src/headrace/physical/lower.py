@@ -104,7 +104,8 @@ class _Lowering:
         for number, id_ in enumerate(ids):
             if id_ not in self.nodes:
                 table = tables[id_]
-                rows = lower_row_table(self.plan, table, self._name_node(table, describe_stored(self.plan, table)))
+                name = self._name_node(table, describe_stored(self.plan, table))
+                rows = lower_row_table(self.plan, table, name, self._lower_partition(table))
                 self.nodes[id_] = rows
                 self._send_rows(rows, table, join.inputs[number].time)
                 self._step(table.level, Advance(rows.name))
@@ -213,7 +214,8 @@ class _Lowering:
 
     def _lower_partition(self, table: Table) -> tuple[int | str, ...]:
         """What is hashed, expressions in their declared type."""
-        types = {f"k{i}": t for i, t in enumerate(self.plan.aggregates[table.members[0]].keys)}
+        declared = table.types if isinstance(table, RowTable) else self.plan.aggregates[table.members[0]].keys
+        types = {f"k{i}": t for i, t in enumerate(declared)}
         found: list[int | str] = []
         for key in table.partition:
             if isinstance(key, str):

@@ -15,7 +15,7 @@ from headrace.program.program import JoinRows, JoinSide, RowFeed, RowNode
 from headrace.progress.waits import Waits, unite_waits
 
 
-def lower_row_table(plan: Plan, table: RowTable, name: str) -> RowNode:
+def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int | str, ...]) -> RowNode:
     """The node of a table of rows."""
     feeds = tuple(
         RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values)
@@ -34,7 +34,7 @@ def lower_row_table(plan: Plan, table: RowTable, name: str) -> RowNode:
         needed,
         len(table.keys),
         len(table.columns),
-        table.partition,
+        partition,
         reach,
         any(join.kind == "distinct" for join, _ in readers),
         feeds,

@@ -95,7 +95,7 @@ class RowNode:
     needed: Waits  # rows before the least of these are not needed any more
     keys: int
     values: int
-    partition: tuple[int, ...]
+    partition: tuple[int | str, ...]
     reach: int  # ticks that a row may be apart from one it meets
     nulls: bool  # whether rows with a null key are kept
     feeds: tuple[RowFeed, ...] = ()
