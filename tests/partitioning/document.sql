@@ -12,27 +12,27 @@ CREATE QUERY q AS SELECT srcIP, destIP, sum(len) AS bytes FROM tcp GROUP BY time
 -- pays: q 24000000
 
 -- # 3.1: packets with matching addresses
--- join q: SELECT a.srcIP AS srcIP, a.len AS len FROM tcp AS a JOIN udp AS b WHERE a.time = b.time AND a.srcIP = b.srcIP AND a.destIP = b.destIP
+CREATE QUERY q AS SELECT a.srcIP AS srcIP, a.len AS len FROM tcp AS a JOIN udp AS b WHERE a.time = b.time AND a.srcIP = b.srcIP AND a.destIP = b.destIP;
 -- =>
 -- what each query is compatible with:
---   q  {destIP, srcIP} or coarser (not used: a.time = b.time: temporal)
+--   q's join  {destIP, srcIP} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp, udp by {destIP, srcIP}  192 MB, serves q
+--   tcp, udp by {destIP, srcIP}  96 MB, serves q's join
 --   round robin                  360 MB, serves none
--- chosen: tcp, udp by {destIP, srcIP}, 192 MB
--- pays: q 192000000
+-- chosen: tcp, udp by {destIP, srcIP}, 96 MB
+-- pays: q 96000000
 
 -- # 3.2: flows, heavy flows and pairs of them
 CREATE QUERY flows AS SELECT tb, srcIP, destIP, count(*) AS cnt FROM tcp GROUP BY time/60 AS tb, srcIP, destIP;
 CREATE QUERY heavy_flows AS SELECT tb, srcIP, max(cnt) AS max_cnt FROM flows GROUP BY tb, srcIP;
--- join flow_pairs: SELECT s1.tb AS tb, s1.srcIP AS srcIP, s1.max_cnt AS a, s2.max_cnt AS b FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1
+CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP, s1.max_cnt AS a, s2.max_cnt AS b FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1;
 -- =>
 -- what each query is compatible with:
---   flows        {destIP, srcIP} or coarser
---   heavy_flows  {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs   {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
+--   flows              {destIP, srcIP} or coarser
+--   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
+--   flow_pairs's join  {srcIP} or coarser (not used: s1.`tb` = s2.`tb` + 1: temporal)
 -- candidates, by the most bytes one node receives per epoch:
---   tcp by {srcIP}          3.84 MB, serves flows, heavy_flows, flow_pairs
+--   tcp by {srcIP}          3.84 MB, serves flows, heavy_flows, flow_pairs's join
 --   tcp by {destIP, srcIP}  28.8 MB, serves flows
 --   round robin             192 MB, serves none
 -- chosen: tcp by {srcIP}, 3.84 MB
@@ -42,12 +42,12 @@ CREATE QUERY heavy_flows AS SELECT tb, srcIP, max(cnt) AS max_cnt FROM flows GRO
 -- restrict: tcp PARTITIONED BY (destIP)
 CREATE QUERY flows AS SELECT tb, srcIP, destIP, count(*) AS cnt FROM tcp GROUP BY time/60 AS tb, srcIP, destIP;
 CREATE QUERY heavy_flows AS SELECT tb, srcIP, max(cnt) AS max_cnt FROM flows GROUP BY tb, srcIP;
--- join flow_pairs: SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1
+CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1;
 -- =>
 -- what each query is compatible with:
---   flows        {destIP, srcIP} or coarser
---   heavy_flows  {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs   {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
+--   flows              {destIP, srcIP} or coarser
+--   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
+--   flow_pairs's join  {srcIP} or coarser (not used: s1.`tb` = s2.`tb` + 1: temporal)
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {destIP}  28.8 MB, serves flows
 -- chosen: tcp by {destIP}, 28.8 MB
@@ -104,14 +104,14 @@ CREATE QUERY suspicious AS SELECT srcIP, destIP, srcPort, destPort, or_aggr(flag
 
 -- # 6.2: subnets and jitter, which reconcile
 CREATE QUERY subnets AS SELECT srcIP & 0xFFFF AS net, destIP, count(*) AS n FROM tcp GROUP BY time/60, srcIP & 0xFFFF, destIP;
--- join jitter: SELECT a.srcIP AS srcIP, b.len AS len FROM tcp AS a, tcp AS b WHERE a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.srcPort = b.srcPort AND a.destPort = b.destPort AND a.time = b.time + 1
+CREATE QUERY jitter AS SELECT a.srcIP AS srcIP, b.len AS len FROM tcp AS a, tcp AS b WHERE a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.srcPort = b.srcPort AND a.destPort = b.destPort AND a.time = b.time + 1;
 -- =>
 -- what each query is compatible with:
---   subnets  {destIP, srcIP & 65535} or coarser
---   jitter   {destIP, destPort, srcIP, srcPort} or coarser (not used: a.time = b.time + 1: temporal)
+--   subnets        {destIP, srcIP & 65535} or coarser
+--   jitter's join  {destIP, destPort, srcIP, srcPort} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp by {destIP, srcIP & 65535}             192 MB, serves subnets, jitter
---   tcp by {destIP, destPort, srcIP, srcPort}  192 MB, serves jitter
+--   tcp by {destIP, srcIP & 65535}             192 MB, serves subnets, jitter's join
+--   tcp by {destIP, destPort, srcIP, srcPort}  192 MB, serves jitter's join
 --   round robin                                192 MB, serves none
 -- chosen: tcp by {destIP, srcIP & 65535}, 192 MB
 -- pays: subnets 24000000, jitter 192000000
@@ -119,13 +119,13 @@ CREATE QUERY subnets AS SELECT srcIP & 0xFFFF AS net, destIP, count(*) AS n FROM
 -- # 6.2: hardware that knows no subnets must leave one of them out
 -- restrict: tcp PARTITIONED BY (srcIP, destIP, srcPort, destPort)
 CREATE QUERY subnets AS SELECT srcIP & 0xFFFF AS net, destIP, count(*) AS n FROM tcp GROUP BY time/60, srcIP & 0xFFFF, destIP;
--- join jitter: SELECT a.srcIP AS srcIP, b.len AS len FROM tcp AS a, tcp AS b WHERE a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.srcPort = b.srcPort AND a.destPort = b.destPort AND a.time = b.time + 1
+CREATE QUERY jitter AS SELECT a.srcIP AS srcIP, b.len AS len FROM tcp AS a, tcp AS b WHERE a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.srcPort = b.srcPort AND a.destPort = b.destPort AND a.time = b.time + 1;
 -- =>
 -- what each query is compatible with:
---   subnets  {destIP, srcIP & 65535} or coarser
---   jitter   {destIP, destPort, srcIP, srcPort} or coarser (not used: a.time = b.time + 1: temporal)
+--   subnets        {destIP, srcIP & 65535} or coarser
+--   jitter's join  {destIP, destPort, srcIP, srcPort} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp by {destIP, destPort, srcIP, srcPort}  192 MB, serves jitter
+--   tcp by {destIP, destPort, srcIP, srcPort}  192 MB, serves jitter's join
 -- chosen: tcp by {destIP, destPort, srcIP, srcPort}, 192 MB
 -- pays: subnets 192000000, jitter 192000000
 
@@ -133,12 +133,12 @@ CREATE QUERY subnets AS SELECT srcIP & 0xFFFF AS net, destIP, count(*) AS n FROM
 -- restrict: tcp PARTITIONED BY (srcIP, destIP)
 CREATE QUERY flows AS SELECT tb, srcIP, destIP, count(*) AS cnt FROM tcp GROUP BY time/60 AS tb, srcIP, destIP;
 CREATE QUERY heavy_flows AS SELECT tb, srcIP, max(cnt) AS max_cnt FROM flows GROUP BY tb, srcIP;
--- join flow_pairs: SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1
+CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1;
 -- =>
 -- what each query is compatible with:
---   flows        {destIP, srcIP} or coarser
---   heavy_flows  {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs   {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
+--   flows              {destIP, srcIP} or coarser
+--   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
+--   flow_pairs's join  {srcIP} or coarser (not used: s1.`tb` = s2.`tb` + 1: temporal)
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {destIP, srcIP}  28.8 MB, serves flows
 -- chosen: tcp by {destIP, srcIP}, 28.8 MB

@@ -382,124 +382,124 @@ CREATE QUERY b AS SELECT destIP, count(*) AS n FROM udp [RANGE 60] GROUP BY dest
 -- pays: a 19200000, b 19200000
 
 -- # a set is carried over a join's equalities
--- join both: SELECT a.srcIP AS srcIP, b.len AS len FROM tcp AS a JOIN udp AS b ON a.srcIP = b.destIP AND a.time = b.time
+CREATE QUERY both AS SELECT a.srcIP AS srcIP, b.len AS len FROM tcp AS a JOIN udp AS b ON a.srcIP = b.destIP AND a.time = b.time;
 CREATE QUERY nets AS SELECT srcIP & 0xFF00 AS net, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP & 0xFF00;
 -- =>
 -- what each query is compatible with:
---   both  {tcp.srcIP = udp.destIP} or coarser (not used: a.time = b.time: temporal)
---   nets  {srcIP & 65280} or coarser
+--   both's join  {tcp.srcIP = udp.destIP} or coarser
+--   nets         {srcIP & 65280} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp, udp by {tcp.srcIP & 65280 = udp.destIP & 65280}  192 MB, serves both, nets
---   tcp, udp by {tcp.srcIP = udp.destIP}                  192 MB, serves both
+--   tcp, udp by {tcp.srcIP & 65280 = udp.destIP & 65280}  192 MB, serves both's join, nets
+--   tcp, udp by {tcp.srcIP = udp.destIP}                  192 MB, serves both's join
 --   tcp by {srcIP & 65280}                                360 MB, serves nets
 --   round robin                                           360 MB, serves none
 -- chosen: tcp, udp by {tcp.srcIP & 65280 = udp.destIP & 65280}, 192 MB
 -- pays: both 192000000, nets 19200000
 
 -- # a division on one side of a join is followed by the other
--- join both: SELECT a.len AS len, b.len AS other FROM tcp AS a JOIN udp AS b ON a.len div 60 = b.len AND a.time = b.time
+CREATE QUERY both AS SELECT a.len AS len, b.len AS other FROM tcp AS a JOIN udp AS b ON a.len div 60 = b.len AND a.time = b.time;
 CREATE QUERY coarse AS SELECT len div 90 AS k, count(*) AS n FROM tcp [RANGE 60] GROUP BY len div 90;
 -- =>
 -- what each query is compatible with:
---   both    {tcp.len DIV 60 = udp.len} or coarser (not used: a.time = b.time: temporal)
---   coarse  {len DIV 90} or coarser
+--   both's join  {tcp.len DIV 60 = udp.len} or coarser
+--   coarse       {len DIV 90} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp, udp by {tcp.len DIV 180 = udp.len DIV 3}  192 MB, serves both, coarse
---   tcp, udp by {tcp.len DIV 60 = udp.len}         192 MB, serves both
+--   tcp, udp by {tcp.len DIV 180 = udp.len DIV 3}  192 MB, serves both's join, coarse
+--   tcp, udp by {tcp.len DIV 60 = udp.len}         192 MB, serves both's join
 --   tcp by {len DIV 90}                            360 MB, serves coarse
 --   round robin                                    360 MB, serves none
 -- chosen: tcp, udp by {tcp.len DIV 180 = udp.len DIV 3}, 192 MB
 -- pays: both 192000000, coarse 19200000
 
 -- # an aggregation on a join
--- join both: SELECT a.srcIP AS srcIP, a.srcPort AS port, b.len AS len FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.time = b.time
+CREATE QUERY both AS SELECT a.srcIP AS srcIP, a.srcPort AS port, b.len AS len FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.time = b.time;
 CREATE QUERY sources AS SELECT srcIP, port, sum(len) AS bytes FROM both GROUP BY srcIP, port;
 -- =>
 -- what each query is compatible with:
---   both     {destIP, srcIP} or coarser (not used: a.time = b.time: temporal)
---   sources  {srcIP, srcPort} or coarser
+--   both's join  {destIP, srcIP} or coarser
+--   sources      {srcIP, srcPort} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp, udp by {srcIP}          48 MB, serves both, sources
---   tcp, udp by {destIP, srcIP}  288 MB, serves both
+--   tcp, udp by {srcIP}          48 MB, serves both's join, sources
+--   tcp, udp by {destIP, srcIP}  288 MB, serves both's join
 --   round robin                  360 MB, serves none
 -- chosen: tcp, udp by {srcIP}, 48 MB
 -- pays: both 0, sources 48000000
 
 -- # a group-by value that an outer join fills with NULLs tells nothing
--- join both: SELECT a.srcIP AS srcIP, b.srcIP AS partner FROM tcp AS a LEFT JOIN udp AS b ON a.srcIP = b.srcIP AND a.time = b.time
+CREATE QUERY both AS SELECT a.srcIP AS srcIP, b.srcIP AS partner FROM tcp AS a LEFT JOIN udp AS b ON a.srcIP = b.srcIP AND a.time = b.time;
 CREATE QUERY kept AS SELECT srcIP, count(*) AS n FROM both GROUP BY srcIP;
 CREATE QUERY filled AS SELECT partner, count(*) AS n FROM both GROUP BY partner;
 -- =>
 -- what each query is compatible with:
---   both    {srcIP} or coarser (not used: a.time = b.time: temporal)
---   kept    {srcIP} or coarser
---   filled  nothing (not used: partner: filled with NULLs by an outer join)
+--   both's join  {srcIP} or coarser
+--   kept         {srcIP} or coarser
+--   filled       nothing (not used: partner: filled with NULLs by an outer join)
 -- candidates, by the most bytes one node receives per epoch:
---   tcp, udp by {srcIP}  192 MB, serves both, kept
+--   tcp, udp by {srcIP}  192 MB, serves both's join, kept
 --   round robin          360 MB, serves none
 -- chosen: tcp, udp by {srcIP}, 192 MB
 -- pays: both 0, kept 38400000, filled 192000000
 
 -- # a self-join on different attributes reconciles to nothing
--- join q: SELECT a.srcIP AS srcIP FROM tcp AS a JOIN tcp AS b ON a.srcIP = b.destIP AND a.time = b.time
+CREATE QUERY q AS SELECT a.srcIP AS srcIP FROM tcp AS a JOIN tcp AS b ON a.srcIP = b.destIP AND a.time = b.time;
 -- =>
 -- what each query is compatible with:
---   q  nothing (not used: a.time = b.time: temporal)
+--   q's join  nothing
 -- candidates, by the most bytes one node receives per epoch:
 --   round robin  192 MB, serves none
 -- chosen: round robin, 192 MB
 -- pays: q 192000000
 
 -- # a self-join on an attribute and a function of it reconciles to nothing
--- join q: SELECT a.len AS len FROM tcp AS a JOIN tcp AS b ON a.len = b.len div 60 AND a.time = b.time
+CREATE QUERY q AS SELECT a.len AS len FROM tcp AS a JOIN tcp AS b ON a.len = b.len div 60 AND a.time = b.time;
 -- =>
 -- what each query is compatible with:
---   q  nothing (not used: a.time = b.time: temporal)
+--   q's join  nothing
 -- candidates, by the most bytes one node receives per epoch:
 --   round robin  192 MB, serves none
 -- chosen: round robin, 192 MB
 -- pays: q 192000000
 
 -- # a self-join of a value with its negative
--- join q: SELECT a.len AS len FROM tcp AS a JOIN tcp AS b ON a.len = -b.len AND a.time = b.time
+CREATE QUERY q AS SELECT a.len AS len FROM tcp AS a JOIN tcp AS b ON a.len = -b.len AND a.time = b.time;
 -- =>
 -- what each query is compatible with:
---   q  nothing (not used: a.time = b.time: temporal)
+--   q's join  nothing
 -- candidates, by the most bytes one node receives per epoch:
 --   round robin  192 MB, serves none
 -- chosen: round robin, 192 MB
 -- pays: q 192000000
 
 -- # three streams that are equal in one attribute
--- join q: SELECT a.srcIP AS srcIP FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP JOIN udp AS c ON b.srcIP = c.srcIP AND c.time = a.time
+CREATE QUERY q AS SELECT a.srcIP AS srcIP FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND b.time = a.time JOIN udp AS c ON b.srcIP = c.srcIP AND c.time = a.time;
 -- =>
 -- what each query is compatible with:
---   q  {srcIP} or coarser
+--   q's join  {srcIP} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp, udp by {srcIP}  144 MB, serves q
+--   tcp, udp by {srcIP}  144 MB, serves q's join
 --   round robin          360 MB, serves none
 -- chosen: tcp, udp by {srcIP}, 144 MB
 -- pays: q 144000000
 
 -- # a join on nothing but time
--- join q: SELECT a.srcIP AS srcIP FROM tcp AS a JOIN udp AS b ON a.time = b.time
+CREATE QUERY q AS SELECT a.srcIP AS srcIP FROM tcp AS a JOIN udp AS b ON a.time = b.time;
 -- =>
 -- what each query is compatible with:
---   q  nothing (not used: a.time = b.time: temporal)
+--   q's join  nothing
 -- candidates, by the most bytes one node receives per epoch:
 --   round robin  360 MB, serves none
 -- chosen: round robin, 360 MB
 -- pays: q 360000000
 
 -- # a join of a number with a text
--- join q: SELECT a.srcIP AS srcIP FROM tcp AS a JOIN web AS b ON a.srcIP = b.host
+CREATE QUERY q AS SELECT a.srcIP AS srcIP FROM tcp AS a JOIN log AS b ON a.srcIP = b.host AND a.time = b.time;
 -- =>
 -- what each query is compatible with:
---   q  nothing
+--   q's join  nothing
 -- candidates, by the most bytes one node receives per epoch:
---   round robin  654 MB, serves none
--- chosen: round robin, 654 MB
--- pays: q 654000000
+--   round robin  360 MB, serves none
+-- chosen: round robin, 360 MB
+-- pays: q 360000000
 
 -- # hardware that may only use destIP
 -- restrict: tcp PARTITIONABLE BY (destIP)
@@ -530,14 +530,14 @@ CREATE QUERY nets AS SELECT srcIP & 0xFFFF0000 AS net, sum(n) AS n FROM flows GR
 
 -- # a topic with a key: the other stream of a join follows it
 -- restrict: tcp PARTITIONED BY (srcIP)
--- join both: SELECT a.srcIP AS srcIP FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.time = b.time
+CREATE QUERY both AS SELECT a.srcIP AS srcIP FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.time = b.time;
 CREATE QUERY sums AS SELECT destIP, count(*) AS n FROM udp [RANGE 60] GROUP BY destIP;
 -- =>
 -- what each query is compatible with:
---   both  {destIP, srcIP} or coarser (not used: a.time = b.time: temporal)
---   sums  {destIP} or coarser
+--   both's join  {destIP, srcIP} or coarser
+--   sums         {destIP} or coarser
 -- candidates, by the most bytes one node receives per epoch:
---   tcp, udp by {srcIP}              168 MB, serves both
+--   tcp, udp by {srcIP}              168 MB, serves both's join
 --   tcp by {srcIP}; udp by {destIP}  360 MB, serves sums
 --   tcp by {srcIP}                   360 MB, serves none
 -- chosen: tcp, udp by {srcIP}, 168 MB
@@ -584,3 +584,44 @@ CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY s
 CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP;
 -- =>
 -- PlanError: stream tcp: PARTITIONABLE BY (source): there is no column 'source'; it has time, srcIP, destIP, srcPort, destPort, len, flags
+
+-- # a distinct needs equal rows together
+CREATE QUERY pairs AS SELECT DISTINCT time, srcIP, destIP FROM tcp;
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM pairs [RANGE 60] GROUP BY srcIP;
+-- =>
+-- what each query is compatible with:
+--   pairs  {destIP, srcIP} or coarser (not used: pairs$1.`time`: temporal)
+--   hosts  {srcIP} or coarser
+-- candidates, by the most bytes one node receives per epoch:
+--   tcp by {srcIP}          19.2 MB, serves pairs, hosts
+--   tcp by {destIP, srcIP}  144 MB, serves pairs
+--   round robin             144 MB, serves none
+-- chosen: tcp by {srcIP}, 19.2 MB
+-- pays: pairs 0, hosts 19200000
+
+-- # what a full join shows tells nothing of where its rows are
+CREATE QUERY both AS SELECT a.time, a.srcIP AS one, b.srcIP AS other FROM tcp AS a FULL JOIN udp AS b ON a.srcIP = b.srcIP AND a.time = b.time;
+CREATE QUERY sums AS SELECT one, count(*) AS n FROM both [RANGE 60] GROUP BY one;
+-- =>
+-- what each query is compatible with:
+--   both's join  {srcIP} or coarser
+--   sums         nothing (not used: one: filled with NULLs by an outer join)
+-- candidates, by the most bytes one node receives per epoch:
+--   tcp, udp by {srcIP}  288 MB, serves both's join
+--   round robin          360 MB, serves none
+-- chosen: tcp, udp by {srcIP}, 288 MB
+-- pays: both 0, sums 288000000
+
+-- # rows without a partner are where their keys are
+CREATE QUERY alone AS SELECT a.time, a.srcIP, a.destIP FROM tcp AS a LEFT ANTI JOIN udp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.time = b.time;
+CREATE QUERY sums AS SELECT srcIP, count(*) AS n FROM alone [RANGE 60] GROUP BY srcIP;
+-- =>
+-- what each query is compatible with:
+--   alone's join  {destIP, srcIP} or coarser
+--   sums          {srcIP} or coarser
+-- candidates, by the most bytes one node receives per epoch:
+--   tcp, udp by {srcIP}          38.4 MB, serves alone's join, sums
+--   tcp, udp by {destIP, srcIP}  288 MB, serves alone's join
+--   round robin                  360 MB, serves none
+-- chosen: tcp, udp by {srcIP}, 38.4 MB
+-- pays: alone 0, sums 38400000

@@ -13,6 +13,7 @@ import pytest
 from partitioning_kit import read_workload
 
 from headrace.errors import HeadraceError
+from headrace.partitioning.advise_partitioning import group_by_query, pay_for_query
 from headrace.partitioning.explain_choice import explain_choice
 from headrace.partitioning.search_partitioning import search_partitioning
 from sql_cases import read_cases, write_case
@@ -38,8 +39,7 @@ def outcome(text: str) -> str:
         choice = search_partitioning(plan, limits)
     except HeadraceError as e:
         return f"{type(e).__name__}: {e}"
-    nodes = [n for n, r in plan.requirements.items() if r.views is not None]
-    pays = ", ".join(f"{n} {choice.cost.costs[n]:.0f}" for n in nodes)
+    pays = ", ".join(f"{q} {pay_for_query(choice.cost, nodes):.0f}" for q, nodes in group_by_query(plan).items())
     return "\n".join([*explain_choice(choice), f"pays: {pays}"])
 
 

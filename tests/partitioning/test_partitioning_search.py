@@ -158,7 +158,7 @@ def test_equal_expressions_form_classes() -> None:
 
 def test_corresponding_keys_are_hashed_in_one_type() -> None:
     """An int and a bigint that must meet are hashed as bigints; keys of one type as they are."""
-    plan, _ = read_workload("-- join q: SELECT a.srcIP AS k FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.len = b.len AND a.time = b.time")
+    plan, _ = read_workload("CREATE QUERY q AS SELECT a.srcIP AS k FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.len = b.len AND a.time = b.time")
     (group,) = search_partitioning(plan).partitioning.groups
     assert {k.text: name_hash_type(k, plan.types) for k in group.keys} == {"srcIP": "bigint", "len": None}
 

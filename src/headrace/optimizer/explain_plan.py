@@ -1,7 +1,8 @@
 """EXPLAIN: a plan for a person, as JSON, or as a Graphviz drawing.
 
 The text is made to fit a screen: what is read and how progress is known, which queries share which state, what each
-state is bounded by, and every exchange with its reason. The SQL behind it is `physical/explain_program.py`.
+state is bounded by, and every exchange with its reason. What it leaves out is for `--verbose`: what was weighed to
+partition the streams (`partitioning/explain_partitioning.py`) and the SQL (`physical/explain_program.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from headrace.optimizer.describe import (
     describe_window,
 )
 from headrace.optimizer.plan import PaneTable, Plan, RowTable, Table
+from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
 from headrace.progress.waits import Back, Wait
 
 
@@ -28,7 +30,7 @@ def explain_plan(plan: Plan, format: str = "text") -> str:
     if format == "json":
         return json.dumps(_make_data(plan), indent=2)
     if format == "dot":
-        return _write_dot(draw_plan(plan))
+        return _write_dot(draw_plan(plan), draw_partitioning(plan.graph))
     raise OptionError(f"explain: expected text, json or dot, got {format!r}")
 
 
@@ -201,6 +203,7 @@ def _make_data(plan: Plan) -> dict[str, Any]:
             {"table": e.table, "level": e.level, "by": list(e.by), "reason": e.reason} for e in plan.exchanges
         ],
         "queries": dict(plan.graph.queries),
+        "partitioning": export_partitioning(plan.graph),
         "graph": draw_plan(plan),
     }
 
@@ -275,11 +278,11 @@ def _queries_above(graph: Graph, name: str) -> list[str]:
     return found
 
 
-def _write_dot(drawing: dict[str, Any]) -> str:
+def _write_dot(drawing: dict[str, Any], more: list[str]) -> str:
     shapes = {"stream": "cds", "panes": "cylinder", "query": "box"}
     out = ["digraph headrace {", "  rankdir=LR;", '  node [fontname="sans-serif"];']
     for node in drawing["nodes"]:
         label = json.dumps(f"{node['label']}\n{node['detail']}")
         out.append(f"  {json.dumps(node['id'])} [label={label}, shape={shapes[node['kind']]}];")
     out += [f"  {json.dumps(a)} -> {json.dumps(b)};" for a, b in drawing["edges"]]
-    return "\n".join([*out, "}"]) + "\n"
+    return "\n".join([*out, *more, "}"]) + "\n"

@@ -25,7 +25,7 @@ class DistributedNode:
     """
 
     name: str
-    kind: str  # source, merge, selection, union, aggregation, sub, super, join, pad
+    kind: str  # source, merge, selection, union, aggregation, sub, super, join, pad, distinct
     query: str
     inputs: tuple[str, ...]
     partition: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.partitioning.plan_cost import CostedPlan
 from headrace.partitioning.requirement import Requirement
 from headrace.partitioning.search_partitioning import PartitioningCandidate, PartitioningChoice
 from headrace.partitioning.stream_partitioning import Partitioning
@@ -14,10 +15,11 @@ _SHOWN = 12
 def explain_choice(choice: PartitioningChoice) -> list[str]:
     """Lines of text."""
     lines = ["what each query is compatible with:"]
-    nodes = [(n, r) for n, r in choice.plan.requirements.items() if r.views is not None]
-    width = max((len(n) for n, _ in nodes), default=0)
-    for name, requirement in nodes:
-        lines.append(f"  {name:<{width}}  {describe_requirement(requirement, choice.proposals[name])}")
+    names = name_nodes(choice.plan)
+    width = max((len(n) for n in names.values()), default=0)
+    for node, name in names.items():
+        requirement = choice.plan.requirements[node]
+        lines.append(f"  {name:<{width}}  {describe_requirement(requirement, choice.proposals[node])}")
     lines.append("candidates, by the most bytes one node receives per epoch:")
     shown = choice.candidates[:_SHOWN]
     words = [c.partitioning.text for c in shown]
@@ -30,6 +32,18 @@ def explain_choice(choice: PartitioningChoice) -> list[str]:
     return lines
 
 
+def name_nodes(plan: CostedPlan) -> dict[str, str]:
+    """The nodes that require something, in words: the joins and aggregations inside a query have no name of their own."""
+    found: dict[str, str] = {}
+    for node, requirement in plan.requirements.items():
+        if requirement.views is not None:
+            query, inside, _ = node.partition("$")
+            name = f"{query}'s {requirement.kind}" if inside else query
+            same = sum(n == name or n.startswith(f"{name} ") for n in found.values())
+            found[node] = f"{name} {same + 1}" if same else name
+    return found
+
+
 def describe_requirement(requirement: Requirement, proposal: Partitioning | None) -> str:
     if requirement.ban:
         return f"nothing: {requirement.ban}"
@@ -40,7 +54,7 @@ def describe_requirement(requirement: Requirement, proposal: Partitioning | None
 
 
 def describe_candidate(choice: PartitioningChoice, candidate: PartitioningCandidate) -> str:
-    served = [n for n, r in choice.plan.requirements.items() if r.views is not None and n in candidate.cost.compatible]
+    served = [name for node, name in name_nodes(choice.plan).items() if node in candidate.cost.compatible]
     return f"{describe_bytes(candidate.cost.maximum)}, serves {', '.join(served) or 'none'}"
 
 

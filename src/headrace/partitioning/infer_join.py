@@ -1,10 +1,12 @@
 """What a join requires, from its equality predicates (document 000 §3.5.3).
 
-A join is told as plain data: its sides (each with the ways its rows come), the equalities in the conjunctive normal form
-of WHERE and ON, and which sides an outer join may fill with NULLs. Equal expressions form classes, so n-way joins are
-the same as two-way ones; a class is a key of the join if every side has an expression in it. Temporal equalities
-are ignored. Inner and outer joins require the same; they differ in what may stand on them: a column that was filled
-with NULLs no longer tells where its row is, since such rows are wherever their partner's side put them.
+A join is told as plain data (`infer_requirements.read_joins`): its sides (each with the ways its rows come), the equalities
+in the conjunctive normal form of WHERE and ON, and which sides an outer join may fill with NULLs. Equal expressions form
+classes, so n-way joins are the same as two-way ones; a class is a key of the join if every side has an expression in it.
+A distinct is a join of one side: its keys are what its rows are alike in. Temporal equalities are ignored.
+
+Inner and outer joins require the same; they differ in what may stand on them: a column that was filled with NULLs no
+longer tells where its row is, since such rows are wherever their partner's side put them.
 """
 
 from __future__ import annotations
@@ -50,35 +52,6 @@ def find_equal_classes(equalities: Sequence[tuple[SideExpression, SideExpression
     return classes
 
 
-def find_equalities(
-    condition: exp.Expr | None, side_of: Mapping[str, str]
-) -> tuple[tuple[SideExpression, SideExpression], ...]:
-    """The conjuncts that equate an expression of one side with one of another; `side_of` maps tables to sides."""
-    if condition is None:
-        return ()
-    found = []
-    for conjunct in condition.flatten() if isinstance(condition, exp.And) else [condition]:
-        node = conjunct.unnest()
-        if isinstance(node, exp.And):
-            found += list(find_equalities(node, side_of))
-        if isinstance(node, (exp.EQ, exp.NullSafeEQ)):
-            left, right = _side(node.this, side_of), _side(node.expression, side_of)
-            if left is not None and right is not None and left[0] != right[0]:
-                found.append((left, right))
-    return tuple(found)
-
-
-def _side(expression: exp.Expr, side_of: Mapping[str, str]) -> SideExpression | None:
-    tables = {c.table for c in expression.find_all(exp.Column)}
-    if len(tables) != 1 or (table := tables.pop()) not in side_of:
-        return None
-
-    def visit(node: exp.Expr) -> exp.Expr:
-        return exp.column(node.name) if isinstance(node, exp.Column) else node
-
-    return side_of[table], expression.copy().transform(visit)
-
-
 def infer_join(name: str, join: JoinDescription, views: Mapping[str, Views], types: Types) -> Requirement:
     """The requirement of a join whose sides' rows come along `views` (by alias)."""
     numbered: list[dict[str, exp.Expr]] = []
@@ -91,8 +64,8 @@ def infer_join(name: str, join: JoinDescription, views: Mapping[str, Views], typ
     for key in numbered:
         reasons = [t for side, e in key.items() for v in views[side] if isinstance(t := v.trace(e), str)]
         if reasons:
-            words = " = ".join(f"{s}.{e.sql(dialect='spark')}" for s, e in key.items())
-            ignored.append(f"{words}: {reasons[0]}")
+            texts = [f"{s}.{e.sql(dialect='spark')}" if len(key) > 1 else e.sql(dialect="spark") for s, e in key.items()]
+            ignored.append(f"{' = '.join(texts).replace('`', '')}: {reasons[0]}")
         else:
             usable.append(key)
     key_views = tuple(
@@ -102,7 +75,7 @@ def infer_join(name: str, join: JoinDescription, views: Mapping[str, Views], typ
     )
     return Requirement(
         name,
-        "join",
+        "join" if len(join.sides) > 1 else "distinct",
         tuple(dict.fromkeys(join.sides.values())),
         key_views if usable else (),
         tuple(ignored),

@@ -7,7 +7,7 @@ are temporal, or results of aggregates below, are ignored: they stay part of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -27,12 +27,10 @@ from headrace.partitioning.trace_sources import (
 from headrace.windows import WindowSpec
 
 
-def infer_requirements(
-    graph: Graph, relations: Iterable[str] | None = None, joins: Mapping[str, JoinDescription] | None = None
-) -> dict[str, Requirement]:
+def infer_requirements(graph: Graph, relations: Iterable[str] | None = None) -> dict[str, Requirement]:
     """What each relation (all, or these, inputs first) requires, in the order of the graph."""
     types = collect_types(graph)
-    joins = read_joins(graph) if joins is None else joins
+    joins = read_joins(graph)
     views: dict[str, Views] = {}
     found: dict[str, Requirement] = {}
     for name in graph.relations if relations is None else relations:
@@ -68,7 +66,7 @@ def read_joins(graph: Graph) -> dict[str, JoinDescription]:
 
 def describe_join_keys(join: Join) -> JoinDescription:
     """A join of the query graph as plain data."""
-    aliases = [f"{i.alias}" for i in join.inputs]
+    aliases = [i.alias for i in join.inputs]
     assert len(set(aliases)) == len(aliases), f"{join.name}: two inputs have one name"
     positions = tuple(
         dict(zip(aliases, keys, strict=True)) for keys in zip(*(i.keys for i in join.inputs), strict=True)

@@ -9,7 +9,7 @@ from headrace.partitioning.distributed_plan import SPLIT, DistributedNode, Distr
 
 def can_push_aggregation(plan: DistributedPlan, node: DistributedNode) -> bool:
     """A single child that merges single partitions, compatible, and no other parent of that merge."""
-    if node.kind != "aggregation" or len(node.inputs) != 1 or node.query not in plan.compatible:
+    if node.kind not in ("aggregation", "distinct") or len(node.inputs) != 1 or node.query not in plan.compatible:
         return False
     (merge,) = node.inputs
     return plan.is_partitioned_merge(merge) and plan.count_readers(merge) == 1

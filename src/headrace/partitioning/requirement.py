@@ -44,7 +44,7 @@ class Requirement:
     """What one node requires. `views` is None for a node that is compatible with anything."""
 
     node: str
-    kind: str  # aggregation, join, selection or union
+    kind: str  # aggregation, join, distinct, selection or union
     inputs: tuple[str, ...]
     views: tuple[KeyView, ...] | None
     ignored: tuple[str, ...] = ()  # group-by values that do not count, and why

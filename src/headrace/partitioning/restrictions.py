@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from headrace.errors import PlanError
-from headrace.logical.graph import Stream
+from headrace.logical.graph import Graph, Stream
 from headrace.partitioning.partitioning_key import PartitioningKey
 from headrace.partitioning.recognize_key import recognize_key
 
@@ -30,6 +30,13 @@ def read_restriction(stream: Stream, expressions: Sequence[exp.Expr], fixed: boo
     """The restriction that the expressions in the brackets of a clause stand for."""
     clause = f"stream {stream.name}: {'PARTITIONED' if fixed else 'PARTITIONABLE'} BY"
     return StreamRestriction(read_key_list(stream, expressions, clause), fixed)
+
+
+def read_restrictions(graph: Graph) -> dict[str, StreamRestriction]:
+    """What the streams of a query set declare."""
+    return {
+        s.name: read_restriction(s, s.partition_by, s.partition_fixed) for s in graph.streams.values() if s.partition_by
+    }
 
 
 def read_key_list(stream: Stream, expressions: Sequence[exp.Expr], clause: str) -> tuple[PartitioningKey, ...]:

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headrace.logical.graph import Graph
-from headrace.partitioning.infer_join import JoinDescription
 from headrace.partitioning.infer_requirements import collect_types, infer_requirements
 from headrace.partitioning.plan_cost import (
     CostedPlan,
@@ -61,14 +60,13 @@ def describe_workload(
     statistics: RateStatistics | None = None,
     delivered: Iterable[str] | None = None,
     partial: int = 0,
-    joins: Mapping[str, JoinDescription] | None = None,
     pids: int = 0,
 ) -> CostedPlan:
     """A query graph as the search sees it. Unless said, the results of queries that no other reads are delivered."""
     names = list(graph.reachable(graph.queries)) if relations is None else list(relations)
     names = [n for n in graph.relations if n in set(names)]
     known = statistics or RateStatistics()
-    requirements = infer_requirements(graph, names, joins)
+    requirements = infer_requirements(graph, names)
     read = {i for r in requirements.values() for i in r.inputs}
     wanted = [q for q in graph.queries if q in requirements and q not in read] if delivered is None else delivered
     rates = estimate_rates(graph, names, known)

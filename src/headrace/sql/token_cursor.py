@@ -122,6 +122,16 @@ class TokenCursor:
             raise self.fail(f"expected {what} in quotes, found {token.text!r}", token)
         return token.text
 
+    def bracket(self, closing: str) -> tuple[Token, list[Token]]:
+        """An opening bracket, and what stands between it and the one that closes it."""
+        opening, depth = self.expect("("), 1
+        inside: list[Token] = []
+        while depth:
+            token = self.next(closing)
+            depth += 1 if says(token, "(") else -1 if says(token, ")") else 0
+            inside.append(token)
+        return opening, inside[:-1]
+
     def until(self, stop: Iterable[str], what: str) -> str:
         """The words up to one of `stop`, as text (depth 0)."""
         first = self.peek()
