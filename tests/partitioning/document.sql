@@ -30,7 +30,7 @@ CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP, s1.max_cnt AS 
 -- what each query is compatible with:
 --   flows              {destIP, srcIP} or coarser
 --   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs's join  {srcIP} or coarser (not used: s1.`tb` = s2.`tb` + 1: temporal)
+--   flow_pairs's join  {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {srcIP}          3.84 MB, serves flows, heavy_flows, flow_pairs's join
 --   tcp by {destIP, srcIP}  28.8 MB, serves flows
@@ -47,7 +47,7 @@ CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flow
 -- what each query is compatible with:
 --   flows              {destIP, srcIP} or coarser
 --   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs's join  {srcIP} or coarser (not used: s1.`tb` = s2.`tb` + 1: temporal)
+--   flow_pairs's join  {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {destIP}  28.8 MB, serves flows
 -- chosen: tcp by {destIP}, 28.8 MB
@@ -138,7 +138,7 @@ CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flow
 -- what each query is compatible with:
 --   flows              {destIP, srcIP} or coarser
 --   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs's join  {srcIP} or coarser (not used: s1.`tb` = s2.`tb` + 1: temporal)
+--   flow_pairs's join  {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {destIP, srcIP}  28.8 MB, serves flows
 -- chosen: tcp by {destIP, srcIP}, 28.8 MB

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import re
 
-import sqlglot
-
 from headrace.logical.graph import Graph
 from headrace.partitioning.plan_cost import CostedPlan, NodeStatistics, RateStatistics
-from headrace.partitioning.restrictions import StreamRestriction, read_restriction
+from headrace.partitioning.restrictions import StreamRestriction, read_restrictions
 from headrace.partitioning.search_partitioning import describe_workload
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
@@ -30,7 +28,10 @@ CREATE STREAM web (ts TIMESTAMP, host STRING, address STRING, day DATE, seen TIM
 def read_graph(text: str) -> Graph:
     """The query graph of a text, over those of the streams that it names."""
     binder = Binder()
-    for statement in parse_script(STREAMS):
+    streams = STREAMS
+    for stream, clause in re.findall(r"-- restrict: (\w+) (.*)", text):
+        streams = re.sub(rf"(?s)(CREATE STREAM {stream} .*?)( FROM 'kafka')", rf"\1 {clause}\2", streams, count=1)
+    for statement in parse_script(streams):
         if re.search(rf"\b{statement.name}\b", text):
             binder.create(statement)
     for statement in parse_script(text):
@@ -40,10 +41,6 @@ def read_graph(text: str) -> Graph:
 
 def read_workload(text: str, partial: int = 0) -> tuple[CostedPlan, dict[str, StreamRestriction]]:
     graph = read_graph(text)
-    limits = {}
-    for stream, kind, keys in re.findall(r"-- restrict: (\w+) (PARTITIONED|PARTITIONABLE) BY \((.*)\)", text):
-        expressions = sqlglot.parse_one(f"SELECT {keys}", dialect="spark").expressions
-        limits[stream] = read_restriction(graph.streams[stream], expressions, kind == "PARTITIONED")
     selectivities = {n: float(v) for n, v in re.findall(r"-- selectivity: (\w+) ([\d.]+)", text)}
     sizes = {n: float(v) for n, v in re.findall(r"-- size: (\w+) ([\d.]+)", text)}
     known = RateStatistics(
@@ -52,4 +49,4 @@ def read_workload(text: str, partial: int = 0) -> tuple[CostedPlan, dict[str, St
         nodes={n: NodeStatistics(selectivities.get(n), sizes.get(n)) for n in {*selectivities, *sizes}},
         shares={(s, k): float(v) for s, k, v in re.findall(r"-- share: (\w+) (.*) ([\d.]+)", text)},
     )
-    return describe_workload(graph, statistics=known, partial=partial), limits
+    return describe_workload(graph, statistics=known, partial=partial), read_restrictions(graph)

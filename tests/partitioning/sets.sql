@@ -590,7 +590,7 @@ CREATE QUERY pairs AS SELECT DISTINCT time, srcIP, destIP FROM tcp;
 CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM pairs [RANGE 60] GROUP BY srcIP;
 -- =>
 -- what each query is compatible with:
---   pairs  {destIP, srcIP} or coarser (not used: pairs$1.`time`: temporal)
+--   pairs  {destIP, srcIP} or coarser (not used: time: temporal)
 --   hosts  {srcIP} or coarser
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {srcIP}          19.2 MB, serves pairs, hosts
