@@ -177,7 +177,7 @@ def call(*args: str) -> Result:
 def test_help_and_version() -> None:
     """Every command has a help text with an example, and there is a version."""
     assert "0.1.0" in call("--version").stdout
-    for command in ("run", "explain", "results", "state"):
+    for command in ("run", "explain", "advise", "results", "state"):
         text = call(command, "--help").stdout
         assert f"headrace {command} " in text, command
 
@@ -326,6 +326,19 @@ def test_explain(session: type[FakeSession], script: str, format_: str) -> None:
     """The plan goes to the standard output in the format asked for."""
     assert call("explain", script, "--format", format_).stdout == f"a plan as {format_}\n"
     assert call("explain", script, "--format", format_, "--verbose").stdout == f"a plan as {format_}, with its SQL\n"
+
+
+def test_advise(tmp_path: Path) -> None:
+    """Advice for a file whose sources are not there yet, compared with the user's own idea."""
+    path = tmp_path / "queries.sql"
+    path.write_text(SCRIPT)
+    result = call("advise", str(path), "--by", "a & 15")
+    assert result.exit_code == 0, result.output
+    assert "round robin           recommended              proposed" in result.stdout
+    assert result.stdout.endswith("partition tcp by a\n")
+    wrong = call("advise", str(path), "--by", "b")
+    assert wrong.exit_code == 2 and "no stream has all of the columns b" in wrong.output
+    assert "--by" not in call("advise", str(path)).output
 
 
 def test_results_as_csv(checkpoint: str) -> None:

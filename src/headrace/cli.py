@@ -1,4 +1,4 @@
-"""The command line: `headrace run | explain | results | state | compact | prepare | generate | network`.
+"""The command line: `headrace run | explain | advise | results | state | compact | prepare | generate | network`.
 
 Commands only parse, call and print; what they print is made in `report`. Spark is imported by the commands
 that run something, when they run it: `results` and `state` read manifests, start in a blink and need no
@@ -26,13 +26,16 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from headrace.errors import HeadraceError, InternalError, OptionError
 from headrace.report import BatchReport
+
+if TYPE_CHECKING:
+    from headrace.session import Session
 
 KEPT_REPORTS = 20_000  # of a run, for its page
 POLL_SECONDS = 0.5
@@ -318,7 +321,7 @@ def _need_java() -> None:
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True
 )
-@click.option("--verbose", "-v", is_flag=True, help="Show the SQL of every step too.")
+@click.option("--verbose", "-v", is_flag=True, help="Also show what was weighed to partition streams, and the SQL of every step.")
 def explain(file: Path, format_: str, verbose: bool) -> None:
     """Show how the queries of FILE would run together, without running them: what is read and how progress is
     known, which queries share state and what bounds it, every exchange and why.
@@ -329,6 +332,13 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
       headrace explain queries.sql --verbose
       headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
     """
+    session = _read_session(file)
+    session.check(installed=False)  # what `run` will be given is not known
+    click.echo(session.explain(format=format_, verbose=verbose))
+
+
+def _read_session(file: Path) -> Session:
+    """The streams and queries of a file, for commands that start no Spark."""
     from headrace.session import Session
     from headrace.sql import CreateStream, parse_script
     from headrace.sql.declare import columns_of
@@ -339,8 +349,32 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
             columns_of(one)  # without Spark, or not at all
     session = Session()
     session.sql(text, base=file.parent)
-    session.check(installed=False)  # what `run` will be given is not known
-    click.echo(session.explain(format=format_, verbose=verbose))
+    return session
+
+
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--by", metavar="KEYS", help="A partitioning to compare: 'srcIP, destIP', or 'tcp: srcIP; udp: address'.")
+def advise(file: Path, by: str | None) -> None:
+    """Recommend how to partition the sources of FILE: the key of a topic, the layout of files, what hardware splits by.
+
+    For every join and aggregation of the queries this says which partitionings it can run on without moving rows between
+    partitions, weighs all combinations, and prints what each query would pay in bytes received per epoch: with rows dealt
+    out evenly (round robin), under the recommended partitioning, and under one you propose with --by. Where a query is
+    not served it pays for its input; where it is, only for its results. What streams declare (PARTITIONED BY,
+    PARTITIONABLE BY) is respected. Rates and selectivities are assumed: compare the columns, do not take them for
+    measurements.
+
+    KEYS are columns or expressions over them. Without a stream's name before a colon they are for every stream that has
+    the columns.
+
+    \b
+    Examples:
+      headrace advise queries.sql
+      headrace advise queries.sql --by 'srcIP, destIP'
+      headrace advise queries.sql --by 'tcp: srcIP & 0xFFFFFF00; udp: address'
+    """
+    click.echo(_read_session(file).advise(by), nl=False)
 
 
 @main.command()

@@ -35,6 +35,8 @@ from headrace.optimizer import Settings, check_graph, optimize
 from headrace.optimizer.choose_reader import may_read_in_tasks
 from headrace.optimizer.costly_windows import find_costly_windows
 from headrace.optimizer.explain_plan import explain_plan
+from headrace.partitioning.advise_partitioning import advise_graph
+from headrace.partitioning.explain_partitioning import explain_partitioning
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
@@ -273,12 +275,20 @@ class Session:
     # -- explaining and running --------------------
     def explain(self, format: str = "text", verbose: bool = False) -> str:
         """The plan of the whole set: what is read, what is shared, how it is partitioned, what bounds its state;
-        `verbose` adds the SQL of every step to the text.
+        `verbose` adds what was weighed to partition the streams, and the SQL of every step.
         """
         graph = self.graph
         plan = optimize(graph, DuckTyper(graph, self._user), Settings(self._user))
         text = explain_plan(plan, format)
-        return text + "\n" + explain_program(plan, lower(plan)) if verbose and format == "text" else text
+        if not verbose or format != "text":
+            return text
+        return "\n".join([text, *explain_partitioning(graph), "", explain_program(plan, lower(plan))])
+
+    def advise(self, by: str | None = None) -> str:
+        """Which partitioning to ask of the sources, a topic's key or the hardware, and what each query would pay under it;
+        also under one of your own, like 'srcIP, destIP' or, with several streams, 'tcp: srcIP; udp: address'.
+        """
+        return "\n".join(advise_graph(self.graph, by)) + "\n"
 
     def start(
         self,

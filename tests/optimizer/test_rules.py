@@ -15,7 +15,7 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.optimizer import RULES, Plan, Settings, optimize
-from headrace.optimizer.describe import describe_window
+from headrace.optimizer.describe import describe_part_keys, describe_window
 from headrace.optimizer.plan import PaneTable
 from headrace.physical.duck_typer import DuckTyper
 from headrace.sql import parse_script
@@ -107,7 +107,8 @@ def show_places(plan: Plan) -> list[str]:
     out = []
     for name, parts in plan.parts.items():
         for part in parts:
-            by = "nobody knows" if part.partition is None else ", ".join(part.partition) or "one place"
+            keys = describe_part_keys(part)
+            by = "nobody knows" if keys is None else ", ".join(keys) or "one place"
             out.append(f"{name}: level {part.level} of {part.table}, by {by}")
     out += [f"exchange {e.level + 1} to {e.table} by ({', '.join(e.by)}): {e.reason}" for e in plan.exchanges]
     return out

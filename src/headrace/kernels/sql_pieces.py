@@ -15,7 +15,7 @@ def pane_sql(time: str, width: int, offset: int) -> str:
 
 def pid_sql(node: Node, pids: int) -> str:
     """The mini-partition of a partial row: a hash of the node's partitioning keys."""
-    return hash_pid_sql([f"k{i}" for i in node.partition], pids)
+    return hash_pid_sql([f"k{i}" if isinstance(i, int) else i for i in node.partition], pids)
 
 
 def hash_pid_sql(keys: Sequence[str], pids: int) -> str:

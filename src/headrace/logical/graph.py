@@ -50,6 +50,8 @@ class Stream:
     beside: str | None = None  # the table or function that tells bounds beside the stream
     groups: tuple[str, ...] = ()  # columns: each group of rows makes progress by itself
     idle: int | None = None  # ticks of silence after which progress follows the clock
+    partition_by: tuple[exp.Expr, ...] = ()  # what is known about how its rows are, or may be, partitioned
+    partition_fixed: bool = False  # they are (PARTITIONED BY); else they may be (PARTITIONABLE BY)
 
     def option(self, name: str) -> str | None:
         """An option of the source, whatever the case of its name."""

@@ -5,6 +5,7 @@
 * An aggregate in the window of its input needs all rows of a window in one batch: inputs over different streams
   close their windows at different times.
 * Every table has a bound on its state.
+* What a stream says of its partitioning is about its columns, and not about time.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Mer
 from headrace.logical.progress_columns import ProgressColumns, find_time
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import Plan
+from headrace.partitioning.restrictions import read_restrictions
 
 
 def check_plan(plan: Plan) -> Plan:
+    read_restrictions(plan.graph)
     for name in plan.relations:
         relation = plan.graph.relations[name]
         if not isinstance(relation, Aggregate):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from sqlglot import exp
+
 from headrace.logical.graph import Graph, Rows, Stream
+from headrace.optimizer.plan import Part, Table
 from headrace.progress import ByGroup, Punctuated, Slack, SlackRows
 from headrace.windows import Cumulative, Sliding, WindowSpec
 
@@ -72,3 +77,17 @@ def describe_input(graph: Graph, name: str) -> str:
     where = next(iter(conditions)) if len(conditions) == 1 else None
     streams = " + ".join(dict.fromkeys(b.stream for b in relation.branches))
     return streams if where is None else f"{streams} where {where.sql(dialect='spark')}"
+
+
+def describe_table_keys(table: Table, keys: Sequence[exp.Expr]) -> tuple[str, ...]:
+    """What a table is partitioned by, in the words of one of its readers, whose keys these are."""
+    words = [k.sql(dialect="spark") for k in keys]
+    shown = [f"k{k}" if isinstance(k, int) else k for k in table.partition]
+    return tuple(re.sub(r"\bk(\d+)\b", lambda m: words[int(m[1])], text) for text in shown)
+
+
+def describe_part_keys(part: Part) -> tuple[str, ...] | None:
+    """What rows are partitioned by, in their own columns."""
+    if part.partition is None:
+        return None
+    return tuple(k if isinstance(k, str) else k.sql(dialect="spark") for k in part.partition)

@@ -1,7 +1,8 @@
 """EXPLAIN: a plan for a person, as JSON, or as a Graphviz drawing.
 
 The text is made to fit a screen: what is read and how progress is known, which queries share which state, what each
-state is bounded by, and every exchange with its reason. The SQL behind it is `physical/explain_program.py`.
+state is bounded by, and every exchange with its reason. What it leaves out is for `--verbose`: what was weighed to
+partition the streams (`partitioning/explain_partitioning.py`) and the SQL (`physical/explain_program.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,15 @@ from typing import Any
 
 from headrace.errors import OptionError
 from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows, Stream, inputs_of
-from headrace.optimizer.describe import describe_length, describe_progress, describe_window
+from headrace.optimizer.describe import (
+    describe_length,
+    describe_part_keys,
+    describe_progress,
+    describe_table_keys,
+    describe_window,
+)
 from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, Table
+from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
 from headrace.progress.waits import Back, Wait
 
 
@@ -22,7 +30,7 @@ def explain_plan(plan: Plan, format: str = "text") -> str:
     if format == "json":
         return json.dumps(_make_data(plan), indent=2)
     if format == "dot":
-        return _write_dot(draw_plan(plan))
+        return _write_dot(draw_plan(plan), draw_partitioning(plan.graph))
     raise OptionError(f"explain: expected text, json or dot, got {format!r}")
 
 
@@ -65,7 +73,7 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
     member = plan.graph.relations[table.members[0]]
     assert isinstance(member, Aggregate)
     unit = member.unit
-    by = ", ".join(member.keys[i].sql(dialect="spark") for i in table.partition) or "nothing (one mini-partition)"
+    by = ", ".join(describe_table_keys(table, member.keys)) or "nothing (one mini-partition)"
     kind = f"panes of {describe_length(table.grid.width, unit)}" if isinstance(table, PaneTable) else "by window"
     kind = "by times of both inputs" if isinstance(table, JointTable) else kind
     lines = [f"{table.id}  {table.label}: {kind}, partitioned by {by}"]
@@ -84,7 +92,7 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
 
 def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
     """A table of rows, and under the table of its first input each join, with what reads it in the same slots."""
-    by = ", ".join(table.keys[i].sql(dialect="spark") for i in table.partition) or "nothing (one mini-partition)"
+    by = ", ".join(describe_table_keys(table, table.keys)) or "nothing (one mini-partition)"
     lines = [f"{table.id}  {table.label}: partitioned by {by}"]
     for name in table.members:
         join = plan.graph.relations[name]
@@ -187,8 +195,8 @@ def _make_data(plan: Plan) -> dict[str, Any]:
                     for column, waits in plan.passages[name].columns.items()
                 },
                 "parts": [
-                    {"level": p.level, "partition": None if p.partition is None else list(p.partition), "table": p.table}
-                    for p in plan.parts.get(name, ())
+                    {"level": p.level, "partition": None if keys is None else list(keys), "table": p.table}
+                    for p, keys in ((p, describe_part_keys(p)) for p in plan.parts.get(name, ()))
                 ],
             }
             for name in plan.relations
@@ -198,6 +206,7 @@ def _make_data(plan: Plan) -> dict[str, Any]:
             {"table": e.table, "level": e.level, "by": list(e.by), "reason": e.reason} for e in plan.exchanges
         ],
         "queries": dict(plan.graph.queries),
+        "partitioning": export_partitioning(plan.graph),
         "graph": draw_plan(plan),
     }
 
@@ -212,7 +221,7 @@ def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
         "level": table.level,
         "streams": list(plan.streams_of(table.id)),
         "pane": table.grid.width if isinstance(table, PaneTable) else None,
-        "partition": [keys[i].sql(dialect="spark") for i in table.partition],
+        "partition": list(describe_table_keys(table, keys)),
         "windows": [describe_window(w, member.unit) for w in windows],
         "queries": _queries_of(plan, table),
         "keeps": plan.bounds[table.id].keeps,
@@ -272,11 +281,11 @@ def _queries_above(graph: Graph, name: str) -> list[str]:
     return found
 
 
-def _write_dot(drawing: dict[str, Any]) -> str:
+def _write_dot(drawing: dict[str, Any], more: list[str]) -> str:
     shapes = {"stream": "cds", "panes": "cylinder", "query": "box"}
     out = ["digraph headrace {", "  rankdir=LR;", '  node [fontname="sans-serif"];']
     for node in drawing["nodes"]:
         label = json.dumps(f"{node['label']}\n{node['detail']}")
         out.append(f"  {json.dumps(node['id'])} [label={label}, shape={shapes[node['kind']]}];")
     out += [f"  {json.dumps(a)} -> {json.dumps(b)};" for a, b in drawing["edges"]]
-    return "\n".join([*out, "}"]) + "\n"
+    return "\n".join([*out, *more, "}"]) + "\n"

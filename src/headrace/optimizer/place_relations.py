@@ -1,12 +1,14 @@
 """Where rows are: the partitioning every relation has, the one it needs, and the exchanges that follow.
 
-A table over rows is partitioned by those of its keys that the aggregations downstream also group by
-(`partitioning/common_keys.py`), so that these run in the same slots. An aggregation over windowed rows whose groups
-are not together where it reads them needs an exchange of its own, to the slots of the next level. Derivations keep
-the partitioning of their input as long as its columns survive; the hash of another type may be another slot, so a
-union that changes the type of a partitioning column loses it.
+A table over rows is partitioned as the search over all that reads it chooses (`partitioning/choose_table_keys.py`): by
+some of its keys, or by expressions of them, so that aggregations downstream run in the same slots. An aggregation over
+windowed rows whose groups are not together where it reads them needs an exchange of its own, to the slots of the next
+level, by those of its keys that its readers also group by (`partitioning/common_keys.py`). Derivations keep the
+partitioning of their input as long as it can be told from their columns; the hash of another type may be another slot,
+so a union that changes the type of a partitioning column loses it.
 
-The inputs of a join are kept as tables of rows, by its keys; joins that agree on an input and its keys share one. They
+The inputs of a join are kept as tables of rows, by its keys, or by fewer or coarser ones where its inputs are partitioned so
+already or what reads its results can then stay in the same slots; joins that agree on an input and its keys share one. They
 run in the slots of the highest level any input comes from, or of the next one where the rows are not together.
 
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
@@ -15,17 +17,22 @@ table are asked.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
+from headrace.dialect.duck import translate
 from headrace.dialect.duck_expression import spark_sql
+from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Derive, Join, Merge, Rows
-from headrace.optimizer.describe import describe_input
+from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
 from headrace.optimizer.plan import Exchange, GatherTable, JointTable, PaneTable, Part, Plan, RowTable, Table
 from headrace.optimizer.trace_columns import cast_to, find_leaves
-from headrace.partitioning.common_keys import common_keys, find_key_outputs
+from headrace.partitioning.choose_table_keys import TableKey, choose_join_keys, choose_table_keys
+from headrace.partitioning.common_keys import common_keys
+from headrace.partitioning.express_key import express_key, number_columns
+from headrace.partitioning.recognize_key import recognize_key
 from headrace.windows import share_grid
 
 
@@ -46,6 +53,7 @@ class _Placing:
     def run(self) -> Plan:
         for table in self.plan.tables.values():
             members = [self._aggregate(m) for m in table.members]
+            assert isinstance(table, PaneTable)
             placed = replace(table, partition=self._choose_keys(members))
             self.tables[table.id] = placed
             reason = f"groups of {describe_input(self.graph, members[0].input)} come from every source task"
@@ -60,7 +68,7 @@ class _Placing:
                 if name in self.plan.used:
                     self._place_join(relation)
             elif isinstance(relation, Derive):
-                self.parts[name] = tuple(_derive(relation, p) for p in self.parts.get(relation.input, ()))
+                self.parts[name] = tuple(self._derive(relation, p) for p in self.parts.get(relation.input, ()))
             elif isinstance(relation, Aggregate) and name in self.plan.used:
                 if isinstance(self.graph.relations[relation.input], Rows):
                     self._place_over_rows(relation)
@@ -79,10 +87,27 @@ class _Placing:
         assert isinstance(relation, Aggregate)
         return relation
 
-    def _choose_keys(self, members: list[Aggregate]) -> tuple[int, ...]:
+    def _list_readers(self, members: Sequence[Aggregate | Join]) -> list[str]:
         born = self.plan.settings.generation(members[0].name)
-        readers = [n for n in self.plan.relations if self.plan.settings.generation(n) <= born]
-        return common_keys(self.graph, members, readers)
+        return [n for n in self.plan.relations if self.plan.settings.generation(n) <= born]
+
+    def _choose_keys(self, members: list[Aggregate]) -> tuple[TableKey, ...]:
+        """Of a table over rows: as chosen for all it is read together with, if tasks can compute that."""
+        readers = self._list_readers(members)
+        chosen = choose_table_keys(self.graph, members, readers, self.plan.settings.pids)
+        if chosen is None or not self._can_compute(members[0].name, chosen):
+            return common_keys(self.graph, members, readers)
+        return chosen
+
+    def _can_compute(self, member: str, keys: tuple[TableKey, ...]) -> bool:
+        """Whether tasks can compute these keys of a table."""
+        try:
+            for key in keys:
+                if isinstance(key, str):
+                    self._type_of_key(member, key)
+        except PlanError:
+            return False
+        return True
 
     def _place_over_rows(self, relation: Aggregate) -> None:
         table = self.table_of.get(relation.name)
@@ -90,7 +115,8 @@ class _Placing:
             self._give(relation, self.tables[table])
 
     def _give(self, relation: Aggregate, table: Table) -> None:
-        self.parts[relation.name] = (Part(table.level, _name_keys(relation, table.partition), table.id),)
+        shown = carry_partition(_write_keys(table.partition), relation.outputs, {})
+        self.parts[relation.name] = (Part(table.level, shown, table.id),)
 
     # -- joins --------------------
     def _place_join(self, join: Join) -> None:
@@ -102,34 +128,47 @@ class _Placing:
                 level = max(level, part.level + (not self._is_local(join, i, part, wanted)))
         tables = tuple(self._keep_rows(join, i, level, wanted) for i in range(len(join.inputs)))
         self.inputs_of[join.name] = tables
-        shown = {c.column: c.name for c in join.visible if c.input == 0}
-        keys = join.inputs[0].keys
-        named = [shown.get(k.name) if isinstance(k, exp.Column) else None for k in keys]
-        types = self.plan.joins.get(join.name)
-        same = types is None or types.keys == types.inputs[0]
-        by = tuple(n for i in wanted if (n := named[i]) is not None)
-        partition = by if same and len(by) == len(wanted) and join.kind != "full" else None
-        self.parts[join.name] = (Part(level, partition, tables[0]),)
+        self.parts[join.name] = (Part(level, self._show_join_keys(join, wanted), tables[0]),)
 
-    def _partition_join(self, join: Join) -> tuple[int, ...]:
-        """The keys to partition a join by: those its inputs are partitioned by already, or all."""
+    def _partition_join(self, join: Join) -> tuple[TableKey, ...]:
+        """What to partition a join by: as its inputs are already, as serves what reads it, or by all keys."""
         for i, given in enumerate(join.inputs):
-            columns = {k.name: n for n, k in enumerate(given.keys) if isinstance(k, exp.Column)}
             for part in self.parts.get(given.relation, ()):
-                if part.partition and all(c in columns for c in part.partition):
-                    by = tuple(columns[c] for c in part.partition)
-                    if self._is_local(join, i, part, by):
-                        return by
+                kept = self._find_join_keys(join, i, part)
+                if kept is not None:
+                    return kept
+        chosen = choose_join_keys(self.graph, join, self._list_readers([join]), self.plan.settings.pids)
+        if chosen is not None and self._can_compute(join.name, chosen) and self._show_join_keys(join, chosen) is not None:
+            return chosen
         return tuple(range(len(join.inputs[0].keys)))
 
-    def _is_local(self, join: Join, number: int, part: Part, wanted: tuple[int, ...]) -> bool:
-        """Whether rows of an input are in the slots where the join wants them."""
-        keys, types = join.inputs[number].keys, self.plan.joins.get(join.name)
-        if types is not None and any(types.keys[i] != types.inputs[number][i] for i in wanted):
-            return False
-        return bool(wanted) and part.partition == tuple(keys[i].name if isinstance(keys[i], exp.Column) else None for i in wanted)
+    def _show_join_keys(self, join: Join, keys: tuple[TableKey, ...]) -> tuple[str | exp.Expr, ...] | None:
+        """How a join's results show what they are partitioned by: columns that always have the value that was hashed."""
+        always = {"full": 0, "inner": len(join.inputs)}.get(join.kind, 1)
+        types = self.plan.joins.get(join.name)
+        outputs: list[tuple[str, exp.Expr]] = []
+        for column in join.visible:
+            for i, key in enumerate(join.inputs[column.input].keys if column.input < always else ()):
+                same = types is None or types.keys[i] == types.inputs[column.input][i]
+                if same and isinstance(key, exp.Column) and key.name == column.column:
+                    outputs.append((column.name, exp.column(f"k{i}")))
+        return carry_partition(_write_keys(keys), outputs, {})
 
-    def _keep_rows(self, join: Join, number: int, level: int, partition: tuple[int, ...]) -> str:
+    def _is_local(self, join: Join, number: int, part: Part, wanted: tuple[TableKey, ...]) -> bool:
+        """Whether rows of an input are in the slots where the join wants them."""
+        return self._find_join_keys(join, number, part) == wanted
+
+    def _find_join_keys(self, join: Join, number: int, part: Part) -> tuple[TableKey, ...] | None:
+        """What rows of an input are partitioned by, as keys of the join that have the same hash; None if it is not known."""
+        given, types = join.inputs[number], self.plan.joins.get(join.name)
+        named = [(f"k{i}", k) for i, k in enumerate(given.keys)]
+        kept = carry_partition(part.partition, named, self.plan.types.get(given.relation, {}))
+        used = {int(c.name[1:]) for key in kept or () for c in _columns(key)}
+        if not kept or (types is not None and any(types.keys[i] != types.inputs[number][i] for i in used)):
+            return None
+        return self._hash_alike(join.name, kept, (part,))
+
+    def _keep_rows(self, join: Join, number: int, level: int, partition: tuple[TableKey, ...]) -> str:
         """The table of an input's rows, shared with the joins before that agree on it."""
         given, types = join.inputs[number], self.plan.joins.get(join.name)
         keys, key_types = given.keys, types.keys if types is not None else ()
@@ -157,8 +196,7 @@ class _Placing:
         reason = f"rows of {describe_input(self.graph, given.relation)} meet the others of {join.name.split('$')[0]}"
         local = all(p.level == level for p in self.parts.get(given.relation, ()))
         if find_leaves(self.graph, given.relation) or not local or not self.parts.get(given.relation):
-            exchanged = tuple(given.keys[i].sql(dialect="spark") for i in partition)
-            self.exchanges.append(Exchange(id_, level, exchanged, reason))
+            self.exchanges.append(Exchange(id_, level, describe_table_keys(table, given.keys), reason))
         return id_
 
     def _describe_rows(self, name: str) -> Hashable:
@@ -177,17 +215,19 @@ class _Placing:
         parts = self.parts.get(relation.input, ())
         if not parts:
             return
-        keys = {k.name: i for i, k in enumerate(relation.keys) if isinstance(k, exp.Column)}
         sets = {p.partition for p in parts}
         partition = next(iter(sets)) if len(sets) == 1 else None
-        local = len({p.level for p in parts}) == 1 and partition is not None and all(c in keys for c in partition)
-        if local and partition is not None and relation.window is None and len(parts) == 1 and not relation.joint:
+        together = len({p.level for p in parts}) == 1 and partition is not None
+        named = [(f"k{i}", k) for i, k in enumerate(relation.keys)]
+        kept = carry_partition(partition, named, self.plan.types.get(relation.input, {})) if together else None
+        if kept is not None and relation.window is None and len(parts) == 1 and not relation.joint:
             self.table_of[relation.name] = None
-            kept = _name_keys(relation, tuple(keys[c] for c in partition))
-            self.parts[relation.name] = (Part(parts[0].level, kept, parts[0].table),)
+            shown = carry_partition(kept, relation.outputs, {})
+            self.parts[relation.name] = (Part(parts[0].level, shown, parts[0].table),)
             return
-        by = tuple(keys[c] for c in partition) if local and partition is not None else self._choose_keys([relation])
-        local = local and not find_leaves(self.graph, relation.input)
+        local_keys = self._hash_alike(relation.name, kept, parts) if kept is not None else None
+        by = local_keys if local_keys is not None else common_keys(self.graph, [relation], self._list_readers([relation]))
+        local = local_keys is not None and not find_leaves(self.graph, relation.input)
         table = self._make_table(relation, max(p.level for p in parts) + (not local), by)
         self.tables[table.id] = table
         self.table_of[relation.name] = table.id
@@ -195,7 +235,33 @@ class _Placing:
             self._exchange(table, relation, self._explain_exchange(relation, parts))
         self._give(relation, table)
 
-    def _make_table(self, relation: Aggregate, level: int, partition: tuple[int, ...]) -> Table:
+    def _hash_alike(
+        self, reader: str, kept: tuple[str | exp.Expr, ...], parts: tuple[Part, ...]
+    ) -> tuple[TableKey, ...] | None:
+        """Keys of a table for rows that stay in their slots: they have the hash by which these came there."""
+        found: list[TableKey] = []
+        for i, key in enumerate(kept):
+            if isinstance(key, str):
+                found.append(int(key[1:]))
+                continue
+            text = key.sql(dialect="spark")
+            if {self._type_of(self.tables[p.table], i) for p in parts} != {self._type_of_key(reader, text)}:
+                return None
+            found.append(text)
+        return tuple(found)
+
+    def _type_of(self, table: Table, position: int) -> str:
+        return self._type_of_key(table.members[0], table.partition[position])
+
+    def _type_of_key(self, member: str, key: TableKey) -> str:
+        """The type in which a table's partitioning key is hashed; unknown where a set is only checked."""
+        typed = self.plan.aggregates.get(member) or self.plan.joins.get(member)
+        if typed is None:
+            return ""
+        text = f"k{key}" if isinstance(key, int) else key
+        return translate(parse_one(text, dialect="spark"), {f"k{i}": t for i, t in enumerate(typed.keys)}).type
+
+    def _make_table(self, relation: Aggregate, level: int, partition: tuple[TableKey, ...]) -> Table:
         keys = ", ".join(k.sql(dialect="spark") for k in relation.keys) or "all"
         id_, label = f"t{len(self.tables)}", f"{describe_input(self.graph, relation.input)} by {keys}"
         if relation.joint:
@@ -206,14 +272,18 @@ class _Placing:
         grid = share_grid([relation.window])
         return PaneTable(id_, label, (relation.name,), level, partition, grid, (relation.window,), generation)
 
+    def _derive(self, relation: Derive, part: Part) -> Part:
+        carried = carry_partition(part.partition, relation.outputs, self.plan.types.get(relation.input, {}))
+        return replace(part, partition=carried)
+
     def _arm(self, union: str, arm: str, part: Part) -> Part:
         theirs, ours = self.plan.types.get(arm, {}), self.plan.types.get(union, {})
-        changed = [c for c in part.partition or () if theirs.get(c) != ours.get(c)]
+        used = {c if isinstance(c, str) else d.name for c in part.partition or () for d in _columns(c)}
+        changed = [c for c in used if theirs.get(c) != ours.get(c)]
         return replace(part, partition=None) if changed else part
 
     def _exchange(self, table: Table, relation: Aggregate, reason: str) -> None:
-        by = tuple(relation.keys[i].sql(dialect="spark") for i in table.partition)
-        self.exchanges.append(Exchange(table.id, table.level, by, reason))
+        self.exchanges.append(Exchange(table.id, table.level, describe_table_keys(table, relation.keys), reason))
 
     def _explain_exchange(self, relation: Aggregate, parts: tuple[Part, ...]) -> str:
         name, source = relation.name.split("$")[0], describe_input(self.graph, relation.input)
@@ -221,10 +291,18 @@ class _Placing:
             return f"{name} unites rows that are in the slots of different levels"
         if len({p.partition for p in parts}) > 1:
             return f"{name} unites rows that are partitioned in different ways"
-        has = parts[0].partition
+        has = describe_part_keys(parts[0])
         if has is None:
             return f"{source} does not show what its rows are partitioned by"
         return f"{source} is partitioned by ({', '.join(has)}), which {name} does not group by"
+
+
+def _write_keys(keys: tuple[TableKey, ...]) -> tuple[str | exp.Expr, ...]:
+    return tuple(f"k{k}" if isinstance(k, int) else parse_one(k, dialect="spark") for k in keys)
+
+
+def _columns(key: str | exp.Expr) -> list[exp.Column]:
+    return [exp.column(key)] if isinstance(key, str) else list(key.find_all(exp.Column))
 
 
 def find_implied(plan: Plan, join: Join, number: int) -> dict[str, str]:
@@ -245,14 +323,24 @@ def find_implied(plan: Plan, join: Join, number: int) -> dict[str, str]:
     return found
 
 
-def _derive(relation: Derive, part: Part) -> Part:
-    carried = {e.name: n for n, e in relation.outputs if isinstance(e, exp.Column)}
-    if part.partition is None or not all(c in carried for c in part.partition):
-        return replace(part, partition=None)
-    return replace(part, partition=tuple(carried[c] for c in part.partition))
-
-
-def _name_keys(relation: Aggregate, partition: tuple[int, ...]) -> tuple[str, ...] | None:
-    """The output columns that show the partitioning keys, if all are shown."""
-    shown = {key: name for name, key in find_key_outputs(relation)}
-    return tuple(shown[k] for k in partition) if all(k in shown for k in partition) else None
+def carry_partition(
+    partition: tuple[str | exp.Expr, ...] | None, outputs: Sequence[tuple[str, exp.Expr]], types: Mapping[str, str]
+) -> tuple[str | exp.Expr, ...] | None:
+    """A partitioning as it shows in outputs computed of its columns; None if it does not."""
+    if partition is None:
+        return None
+    names = {e.name: n for n, e in reversed(outputs) if isinstance(e, exp.Column)}
+    given = [recognize_key(e, types, as_value=True) for _, e in outputs]
+    found: list[str | exp.Expr] = []
+    for key in partition:
+        if isinstance(key, str):
+            if key not in names:
+                return None
+            found.append(names[key])
+            continue
+        recognized = recognize_key(key, types, as_value=True)
+        ways = express_key(recognized, given, types) if recognized is not None else frozenset()
+        if not ways:
+            return None
+        found.append(parse_one(number_columns(min(ways), [n for n, _ in outputs]), dialect="spark"))
+    return tuple(found)

@@ -17,6 +17,7 @@ from sqlglot import exp
 from headrace.logical.graph import Aggregate, Graph, Join
 from headrace.logical.progress_columns import ProgressColumns, find_waits
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.partitioning.choose_table_keys import TableKey
 from headrace.progress.waits import Waits
 from headrace.windows import Grid, WindowSpec
 
@@ -85,7 +86,7 @@ class PaneTable:
     label: str
     members: tuple[str, ...]
     level: int
-    partition: tuple[int, ...]  # the keys that decide the mini-partition
+    partition: tuple[TableKey, ...]  # the keys, or expressions over k0…, that decide the mini-partition
     grid: Grid
     windows: tuple[WindowSpec, ...]  # of the members in use
     generation: int
@@ -99,7 +100,7 @@ class GatherTable:
     label: str
     members: tuple[str, ...]
     level: int
-    partition: tuple[int, ...]
+    partition: tuple[TableKey, ...]
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class JointTable:
     label: str
     members: tuple[str, ...]
     level: int
-    partition: tuple[int, ...]
+    partition: tuple[TableKey, ...]
     generation: int
 
 
@@ -126,7 +127,7 @@ class RowTable:
     columns: tuple[str, ...]  # of the input, that readers need
     readers: tuple[tuple[str, int], ...]
     level: int
-    partition: tuple[int, ...]
+    partition: tuple[TableKey, ...]
     generation: int
 
     @property
@@ -140,11 +141,12 @@ Table = PaneTable | GatherTable | JointTable | RowTable
 @dataclass(frozen=True)
 class Part:
     """Where rows of a windowed relation are: the slots of a level, on the mini-partition that the columns `partition`
-    decide (None: no columns of it tell). `table` is the state they come from.
+    decide (None: no columns of it tell). `table` is the state they come from. A name is a column whose value is hashed
+    as it is; an expression tells which rows are together, but not the hash.
     """
 
     level: int
-    partition: tuple[str, ...] | None
+    partition: tuple[str | exp.Expr, ...] | None
     table: str
 
 

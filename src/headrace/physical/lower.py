@@ -12,6 +12,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sqlglot import parse_one
+
+from headrace.dialect.duck import translate
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.errors import PlanError
@@ -108,7 +111,8 @@ class _Lowering:
         for number, id_ in enumerate(ids):
             if id_ not in self.nodes:
                 table = tables[id_]
-                rows = lower_row_table(self.plan, table, self._name_node(table, describe_stored(self.plan, table)))
+                name = self._name_node(table, describe_stored(self.plan, table))
+                rows = lower_row_table(self.plan, table, name, self._lower_partition(table))
                 self.nodes[id_] = rows
                 self._send_rows(rows, table, join.inputs[number].time)
                 self._step(table.level, Advance(rows.name))
@@ -210,12 +214,24 @@ class _Lowering:
             self.plan.waits_of(table.id),
             keys,
             tuple(merges),
-            table.partition,
+            self._lower_partition(table),
             table.grid,
             outputs,
             feeds,
             early,
         )
+
+    def _lower_partition(self, table: Table) -> tuple[int | str, ...]:
+        """What is hashed, expressions in their declared type."""
+        declared = table.types if isinstance(table, RowTable) else self.plan.aggregates[table.members[0]].keys
+        types = {f"k{i}": t for i, t in enumerate(declared)}
+        found: list[int | str] = []
+        for key in table.partition:
+            if isinstance(key, str):
+                value = translate(parse_one(key, dialect="spark"), types)
+                key = f"CAST({value.sql} AS {duck_type(value.type)})"
+            found.append(key)
+        return tuple(found)
 
     def _name_node(self, table: Table, stored: object) -> str:
         waits = tuple(w.stream if not w.steps else w for w in self.plan.waits_of(table.id))
@@ -271,13 +287,14 @@ class _Lowering:
         elif isinstance(table, JointTable):
             name = self._name_node(table, (stored, partials.merges, relation.joint, table.generation))
             place, view = [], f"w_{name}"
-            node = lower_joint_table(self.plan, table, relation, name, tuple(partials.merges), view)
+            merges, partition = tuple(partials.merges), self._lower_partition(table)
+            node = lower_joint_table(self.plan, table, relation, name, merges, partition, view)
         else:
             name = self._name_node(table, (stored, partials.merges))
             place, view = ["_ws", "_we"], f"w_{name}"
             waits = self.plan.waits_of(table.id)
             node = GatherNode(
-                name, table.label, table.level, waits, len(keys), tuple(partials.merges), table.partition, view
+                name, table.label, table.level, waits, len(keys), tuple(partials.merges), self._lower_partition(table), view
             )
         self.nodes[table.id] = node
         for source in sources:
@@ -333,8 +350,9 @@ class _Lowering:
     def _emit(self, name: str) -> None:
         columns = [f'"{c}"' for c in self.graph.relations[name].columns]
         for view in self.views.get(name, ()):
-            by = view.part.partition
-            pid = [hash_pid_sql([f'"{c}"' for c in by], self.plan.settings.pids)] if by is not None else []
+            by = [c for c in view.part.partition or () if isinstance(c, str)]
+            told = view.part.partition is not None and len(by) == len(view.part.partition)
+            pid = [hash_pid_sql([f'"{c}"' for c in by], self.plan.settings.pids)] if told else []
             sql = f"SELECT {', '.join([*columns, *pid])} FROM {view.name}"
             node = self.nodes[view.part.table].name
             self._step(view.part.level, Emit(name, sql, view.name, node, bool(pid)))

@@ -15,7 +15,7 @@ from headrace.program.program import JoinRows, JoinSide, JointNode, RowFeed, Row
 from headrace.progress.waits import Waits, unite_waits
 
 
-def lower_row_table(plan: Plan, table: RowTable, name: str) -> RowNode:
+def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int | str, ...]) -> RowNode:
     """The node of a table of rows."""
     feeds = tuple(
         RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values)
@@ -34,7 +34,7 @@ def lower_row_table(plan: Plan, table: RowTable, name: str) -> RowNode:
         needed,
         len(table.keys),
         len(table.columns),
-        table.partition,
+        partition,
         reach,
         any(join.kind == "distinct" for join, _ in readers),
         feeds,
@@ -133,7 +133,13 @@ def lower_join(
 
 
 def lower_joint_table(
-    plan: Plan, table: JointTable, aggregate: Aggregate, name: str, merges: tuple[str, ...], view: str
+    plan: Plan,
+    table: JointTable,
+    aggregate: Aggregate,
+    name: str,
+    merges: tuple[str, ...],
+    partition: tuple[int | str, ...],
+    view: str,
 ) -> JointNode:
     """The node of an aggregation by times of several inputs. Where it does not read a join directly, all there is of a time is
     what the join says of it.
@@ -157,7 +163,7 @@ def lower_joint_table(
         waits_of,
         keys,
         merges,
-        table.partition,
+        partition,
         view,
         ends,
         tuple(own),

@@ -49,7 +49,7 @@ class PaneNode:
     waits: Waits  # its progress is the least of theirs
     keys: int
     merges: tuple[str, ...]  # SQL over p0…, one per partial
-    partition: tuple[int, ...]  # which keys decide the mini-partition
+    partition: tuple[int | str, ...]  # what decides the mini-partition: keys by number, or SQL over k0…
     grid: Grid
     outputs: tuple[ClosedWindows, ...]
     feeds: tuple[SourceFeed, ...] = ()
@@ -70,7 +70,7 @@ class GatherNode:
     waits: Waits
     keys: int
     merges: tuple[str, ...]
-    partition: tuple[int, ...]
+    partition: tuple[int | str, ...]
     view: str
 
 
@@ -84,7 +84,7 @@ class JointNode:
     waits: Waits
     keys: int
     merges: tuple[str, ...]
-    partition: tuple[int, ...]
+    partition: tuple[int | str, ...]
     view: str
     ends: tuple[str, ...]  # SQL over the keys: where the group ends on each time
     own: tuple[Waits, ...]  # what each time's input waits for
@@ -113,7 +113,7 @@ class RowNode:
     needed: Waits  # rows before the least of these are not needed any more
     keys: int
     values: int
-    partition: tuple[int, ...]
+    partition: tuple[int | str, ...]
     reach: int  # ticks that a row may be apart from one it meets
     nulls: bool  # whether rows with a null key are kept
     feeds: tuple[RowFeed, ...] = ()

@@ -93,7 +93,13 @@ class Binder:
         columns = columns_of(statement)
         stream = declared_stream(statement.name, columns, statement.on, statement.progress)
         stream = Stream(
-            **{**stream.__dict__, "format": statement.format, "options": tuple(statement.options.items())}
+            **{
+                **stream.__dict__,
+                "format": statement.format,
+                "options": tuple(statement.options.items()),
+                "partition_by": statement.partition_by,
+                "partition_fixed": statement.partition_fixed,
+            }
         )
         return self.add_stream(stream)
 

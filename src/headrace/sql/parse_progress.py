@@ -17,7 +17,7 @@ from headrace.sql.parse_select import parse_select
 from headrace.sql.statements import ProgressClause
 from headrace.sql.token_cursor import TokenCursor, says, split_statements, tokenize
 
-_CLAUSES = {"SLACK", "ORDERED", "PUNCTUATED", "PER", "FOR", "IDLE", "HORIZON", "FROM"}
+_CLAUSES = {"SLACK", "ORDERED", "PUNCTUATED", "PER", "FOR", "IDLE", "HORIZON", "PARTITIONED", "PARTITIONABLE", "FROM"}
 
 
 def parse_progress(cursor: TokenCursor, stream: str) -> ProgressClause:
@@ -75,16 +75,10 @@ def _rows(cursor: TokenCursor) -> int | None:
 
 
 def _predicate(cursor: TokenCursor) -> exp.Expr:
-    opening = cursor.expect("(")
-    inside: list[Token] = []
-    depth = 1
-    while depth:
-        token = cursor.next("')' after the predicate of punctuating rows")
-        depth += 1 if says(token, "(") else -1 if says(token, ")") else 0
-        inside.append(token)
-    if len(inside) == 1:
+    opening, inside = cursor.bracket("')' after the predicate of punctuating rows")
+    if not inside:
         raise cursor.fail("expected a predicate that is true for punctuating rows, like (kind = 'mark')", opening)
-    return _parse_expression(cursor.script, inside[:-1])
+    return _parse_expression(cursor.script, inside)
 
 
 def _parse_expression(script: str, tokens: list[Token]) -> exp.Expr:

@@ -6,6 +6,7 @@ from unicodedata import normalize
 
 from sqlglot.tokenizer_core import TokenType
 
+from headrace.sql.parse_partitioning import parse_partitioning
 from headrace.sql.parse_progress import parse_progress
 from headrace.sql.statements import ColumnDef, CreateStream
 from headrace.sql.token_cursor import TokenCursor, says
@@ -20,13 +21,14 @@ def parse_stream(cursor: TokenCursor) -> CreateStream:
     cursor.expect("ON")
     on = cursor.name("the progressing attribute")
     progress = parse_progress(cursor, name)
+    partition = parse_partitioning(cursor)
     cursor.expect("FROM")
     fmt = cursor.string("a source format, like 'parquet'")
     options = _options(cursor) if cursor.accept("OPTIONS") else {}
     if (extra := cursor.peek()) is not None:
         raise cursor.fail(f"did not expect {extra.text!r} after the stream's options", extra)
     text = cursor.script[first.start : cursor.tokens[-1].end + 1]
-    return CreateStream(name, columns, on, progress, fmt, options, text, cursor.script)
+    return CreateStream(name, columns, on, progress, fmt, options, text, cursor.script, *partition)
 
 
 def _options(cursor: TokenCursor) -> dict[str, str]:

@@ -43,6 +43,8 @@ class CreateStream:
     options: dict[str, str] = field(hash=False)
     text: str = ""
     script: str = ""  # the text positions in its predicate point into
+    partition_by: tuple[exp.Expr, ...] = field(default=(), hash=False)
+    partition_fixed: bool = False  # PARTITIONED BY; else PARTITIONABLE BY
 
 
 @dataclass(frozen=True)

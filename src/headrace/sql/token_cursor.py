@@ -1,6 +1,7 @@
 """Tokens of a script, and a place among them.
 
-The tokens are sqlglot's for Spark, with two things it reads otherwise: 0xFF is a number, and '' inside a text is a quote.
+The tokens are sqlglot's for Spark, with three things it reads otherwise: 0xFF is a number, '' inside a text is a quote, and
+PARTITIONED BY are two words.
 Every token keeps its place in the user's text, so that an error can point at it.
 """
 
@@ -45,6 +46,9 @@ def tokenize(script: str) -> list[Token]:
             last = out.pop()
             joined = f"{last.text}{script[token.start]}{text}"
             out.append(Token(TokenType.STRING, joined, last.line, last.col, last.start, token.end))
+        elif token.token_type is TokenType.PARTITION_BY and text[:11].upper() == "PARTITIONED":
+            out.append(Token(TokenType.VAR, text[:11], token.line, token.col, token.start, token.start + 10))
+            out.append(Token(TokenType.VAR, text[-2:], token.line, token.col, token.end - 1, token.end))
         else:
             out.append(token)
     return out
@@ -121,6 +125,16 @@ class TokenCursor:
         if token.token_type is not TokenType.STRING:
             raise self.fail(f"expected {what} in quotes, found {token.text!r}", token)
         return token.text
+
+    def bracket(self, closing: str) -> tuple[Token, list[Token]]:
+        """An opening bracket, and what stands between it and the one that closes it."""
+        opening, depth = self.expect("("), 1
+        inside: list[Token] = []
+        while depth:
+            token = self.next(closing)
+            depth += 1 if says(token, "(") else -1 if says(token, ")") else 0
+            inside.append(token)
+        return opening, inside[:-1]
 
     def until(self, stop: Iterable[str], what: str) -> str:
         """The words up to one of `stop`, as text (depth 0)."""

@@ -89,3 +89,158 @@ CREATE QUERY heavy AS SELECT srcIP, max(n) AS m FROM flows GROUP BY srcIP;
 -- heavy: level 1 of t1, by srcIP
 -- exchange 1 to t0 by (srcIP, destIP): groups of tcp come from every source task
 -- exchange 2 to t1 by (srcIP): flows is partitioned by (srcIP, destIP), which heavy does not group by
+
+-- # an expression of the key of a query runs where that query is
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts GROUP BY srcIP & 65280;
+CREATE QUERY wider AS SELECT net & 61440 AS net, sum(n) AS n FROM nets GROUP BY net & 61440;
+-- =>
+-- hosts: level 0 of t0, by srcIP & 65280
+-- nets: level 0 of t0, by net
+-- wider: level 1 of t1, by net
+-- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
+-- exchange 2 to t1 by (net & 61440): nets is partitioned by (net), which wider does not group by
+
+-- # divisions downstream meet in their least common multiple
+CREATE QUERY hosts AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY sixty AS SELECT srcIP div 60 AS k, sum(n) AS n FROM hosts GROUP BY srcIP div 60;
+CREATE QUERY ninety AS SELECT srcIP div 90 AS k, destIP, sum(n) AS n FROM hosts GROUP BY srcIP div 90, destIP;
+-- =>
+-- hosts: level 0 of t0, by srcIP DIV 180
+-- sixty: level 0 of t0, by k DIV 3
+-- ninety: level 0 of t0, by k DIV 2
+-- exchange 1 to t0 by (srcIP DIV 180): groups of tcp come from every source task
+
+-- # through a selection that computes the expression
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY shown AS SELECT srcIP & 65280 AS net, n FROM hosts WHERE n > 1;
+CREATE QUERY nets AS SELECT net, sum(n) AS n FROM shown GROUP BY net;
+-- =>
+-- hosts: level 0 of t0, by srcIP & 65280
+-- shown: level 0 of t0, by net
+-- nets: level 0 of t0, by net
+-- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
+
+-- # a window of its own over an expression, in the slots where it is
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts [RANGE 1 HOUR] GROUP BY srcIP & 65280;
+-- =>
+-- hosts: level 0 of t0, by srcIP & 65280
+-- nets: level 0 of t1, by net
+-- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
+
+-- # too few values to spread by: the smaller relation is sent on
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY odd AS SELECT srcIP & 1 AS odd, sum(n) AS n FROM hosts GROUP BY srcIP & 1;
+-- =>
+-- hosts: level 0 of t0, by srcIP
+-- odd: level 1 of t1, by odd
+-- exchange 1 to t0 by (srcIP): groups of tcp come from every source task
+-- exchange 2 to t1 by (srcIP & 1): hosts is partitioned by (srcIP), which odd does not group by
+
+-- # tables that nothing reads together keep all their keys
+CREATE QUERY ab AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY ac AS SELECT srcIP, flags, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, flags;
+-- =>
+-- ab: level 0 of t0, by srcIP, destIP
+-- ac: level 0 of t1, by srcIP, flags
+-- exchange 1 to t0 by (srcIP, destIP): groups of tcp come from every source task
+-- exchange 1 to t1 by (srcIP, flags): groups of tcp come from every source task
+
+-- # tables that a query reads together are partitioned together
+CREATE QUERY ab AS SELECT srcIP, destIP AS k, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY ac AS SELECT srcIP, flags AS k, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, flags;
+CREATE QUERY both AS SELECT srcIP, k, n FROM ab UNION ALL SELECT srcIP, k, n FROM ac;
+CREATE QUERY top AS SELECT srcIP, max(n) AS n FROM both GROUP BY srcIP;
+-- =>
+-- ab: level 0 of t0, by srcIP
+-- ac: level 0 of t1, by srcIP
+-- both$1: level 0 of t0, by srcIP
+-- both$2: level 0 of t1, by srcIP
+-- both: level 0 of t0, by srcIP
+-- both: level 0 of t1, by srcIP
+-- top: level 0 of t2, by srcIP
+-- exchange 1 to t0 by (srcIP): groups of tcp come from every source task
+-- exchange 1 to t1 by (srcIP): groups of tcp come from every source task
+
+-- # a younger expression does not move what is there
+-- generation: nets 1
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts GROUP BY srcIP & 65280;
+-- =>
+-- hosts: level 0 of t0, by srcIP
+-- nets: level 1 of t1, by net
+-- exchange 1 to t0 by (srcIP): groups of tcp come from every source task
+-- exchange 2 to t1 by (srcIP & 65280): hosts is partitioned by (srcIP), which nets does not group by
+
+-- # a join is partitioned for what reads it
+CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM tcp AS a JOIN tcp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
+CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP;
+-- =>
+-- pairs$1: level 0 of t0, by a.srcIP
+-- pairs: level 0 of t0, by srcIP
+-- sums: level 0 of t1, by srcIP
+-- exchange 1 to t0 by (`srcIP`): rows of tcp meet the others of pairs
+
+-- # by an expression of its keys
+CREATE QUERY pairs AS SELECT a.ts, b.srcIP, b.len FROM tcp AS a JOIN tcp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
+CREATE QUERY sums AS SELECT srcIP & 65280 AS net, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP & 65280;
+-- =>
+-- pairs$1: level 0 of t0, by `b.srcIP` & 65280
+-- pairs: level 0 of t0, by srcIP & 65280
+-- sums: level 0 of t1, by net
+-- exchange 1 to t0 by (`srcIP` & 65280): rows of tcp meet the others of pairs
+
+-- # by all keys, if its reader groups by something else
+CREATE QUERY pairs AS SELECT a.ts, a.flags, b.len FROM tcp AS a JOIN tcp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
+CREATE QUERY sums AS SELECT flags, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY flags;
+-- =>
+-- pairs$1: level 0 of t0, by nobody knows
+-- pairs: level 0 of t0, by nobody knows
+-- sums: level 1 of t1, by flags
+-- exchange 1 to t0 by (`srcIP`, `destIP`): rows of tcp meet the others of pairs
+-- exchange 2 to t1 by (flags): pairs does not show what its rows are partitioned by
+
+-- # by all keys, if the reader is younger
+-- generation: sums 1
+CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM tcp AS a JOIN tcp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
+CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP;
+-- =>
+-- pairs$1: level 0 of t0, by nobody knows
+-- pairs: level 0 of t0, by nobody knows
+-- sums: level 1 of t1, by srcIP
+-- exchange 1 to t0 by (`srcIP`, `destIP`): rows of tcp meet the others of pairs
+-- exchange 2 to t1 by (srcIP): pairs does not show what its rows are partitioned by
+
+-- # an aggregation of the right side of a left join needs an exchange
+CREATE QUERY pairs AS SELECT a.ts, b.srcIP, b.len FROM tcp AS a LEFT JOIN tcp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
+CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP;
+-- =>
+-- pairs$1: level 0 of t0, by nobody knows
+-- pairs: level 0 of t0, by nobody knows
+-- sums: level 1 of t1, by srcIP
+-- exchange 1 to t0 by (`srcIP`, `destIP`): rows of tcp meet the others of pairs
+-- exchange 2 to t1 by (srcIP): pairs does not show what its rows are partitioned by
+
+-- # a join of integers of different widths: the hash of the wider is not that of the narrower
+CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.len = b.len AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
+CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP;
+-- =>
+-- pairs$1: level 0 of t0, by nobody knows
+-- pairs: level 0 of t0, by nobody knows
+-- sums: level 1 of t2, by srcIP
+-- exchange 1 to t0 by (`srcIP`, `len`): rows of tcp meet the others of pairs
+-- exchange 1 to t1 by (`srcIP`, `len`): rows of udp meet the others of pairs
+-- exchange 2 to t2 by (srcIP): pairs does not show what its rows are partitioned by
+
+-- # a join of aggregations by an expression of their keys
+CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY both AS SELECT f.window_end AS e, f.destIP, h.n FROM flows AS f JOIN hosts AS h ON f.srcIP & 65280 = h.srcIP & 65280 AND f.window_end = h.window_end;
+-- =>
+-- flows: level 0 of t0, by srcIP & 65280
+-- hosts: level 0 of t1, by srcIP & 65280
+-- both$1: level 0 of t2, by nobody knows
+-- both: level 0 of t2, by nobody knows
+-- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
+-- exchange 1 to t1 by (srcIP & 65280): groups of tcp come from every source task

@@ -1,0 +1,81 @@
+"""What a table of state over source rows is partitioned by: expressions of its group-by values.
+
+Tables that some query downstream reads together, or through each other, are partitioned together: the search
+(`search_partitioning.py`) runs over that part of the query graph, and every table it serves gets the chosen
+partitioning, as expressions of its own keys. Tables that nothing brings together need nothing in common, since one
+exchange carries the rows of all of them, so they keep all their keys, which spreads best. Results are written where
+they are, so they cost nothing; few values spread over few mini-partitions, and that is weighed.
+
+The rows a join keeps are partitioned by all its keys, unless fewer or coarser ones spare what reads the join an exchange.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from headrace.logical.graph import Aggregate, Graph, Join, Rows, inputs_of
+from headrace.partitioning.express_key import GIVEN
+from headrace.partitioning.requirement import find_partition_steps
+from headrace.partitioning.search_partitioning import describe_workload, search_partitioning
+
+TableKey = int | str  # the number of a group-by value, or an expression over k0, k1, …
+
+
+def choose_table_keys(
+    graph: Graph, members: Sequence[Aggregate], readers: Collection[str], pids: int
+) -> tuple[TableKey, ...] | None:
+    """The partitioning of a table whose `members` share their keys; only `readers` are asked. None: it is not served."""
+    together = find_read_together(graph, [m.name for m in members], readers)
+    plan = describe_workload(graph, together, delivered=(), pids=pids)
+    choice = search_partitioning(plan)
+    requirement = plan.requirements[members[0].name]
+    if any(m.name not in choice.cost.compatible for m in members):
+        return None
+    steps = find_partition_steps(requirement, choice.partitioning, plan.types)
+    if steps is None:
+        return None
+    keys = tuple(_number_keys(step, requirement.numbers) for step in steps)
+    return tuple(sorted(keys)) if all(isinstance(k, int) for k in keys) else keys
+
+
+def choose_join_keys(
+    graph: Graph, join: Join, readers: Collection[str], pids: int
+) -> tuple[TableKey, ...] | None:
+    """The partitioning of the rows a join keeps, if a coarser one than by all keys also serves what reads its results.
+    None: it serves nobody else, so all keys spread best.
+    """
+    together = find_read_together(graph, [join.name], readers)
+    above = {n for n in together if n != join.name and join.name in graph.reachable([n])}
+    if not any(isinstance(graph.relations[n], (Aggregate, Join)) for n in above):
+        return None
+    plan = describe_workload(graph, together, delivered=(), pids=pids)
+    choice = search_partitioning(plan)
+    served = {n for n in choice.cost.compatible if plan.requirements[n].views is not None}
+    if join.name not in served or not served & above:
+        return None
+    requirement = plan.requirements[join.name]
+    steps = find_partition_steps(requirement, choice.partitioning, plan.types)
+    used = {int(n) for step in steps or () for n in re.findall(rf"\b{GIVEN}(\d+)\b", step)}
+    if steps is None or any(requirement.numbers[n] < 0 for n in used):
+        return None
+    return tuple(_number_keys(step, requirement.numbers) for step in steps)
+
+
+def find_read_together(graph: Graph, names: Sequence[str], readers: Collection[str]) -> set[str]:
+    """The relations that are linked to these by windowed relations that read them, with the rows they stand on."""
+    asked = {n for n in (*readers, *names) if not isinstance(graph.relations[n], Rows)}
+    links = [(n, i) for n in asked for i in inputs_of(graph.relations[n]) if i in asked]
+    found, grew = set(names), True
+    while grew:
+        more = {x for pair in links if found & set(pair) for x in pair}
+        grew = not more <= found
+        found |= more
+    return graph.reachable(found)
+
+
+def _number_keys(step: str, numbers: Sequence[int]) -> TableKey:
+    """A step over `_k0`… as a key of the table."""
+    if step.startswith(GIVEN) and step[len(GIVEN) :].isdigit():
+        return numbers[int(step[len(GIVEN) :])]
+    return re.sub(rf"\b{GIVEN}(\d+)\b", lambda m: f"k{numbers[int(m[1])]}", step)

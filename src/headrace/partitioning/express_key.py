@@ -1,0 +1,114 @@
+"""A key as an expression over other keys: whether rows that agree on those agree on it, and how it is computed.
+
+`express_key(p, given)` finds p among the given keys, as a coarsening of one of them, or as an expression all of whose
+parts can be found. The answer is text over `_k0`, `_k1`, … (the given keys by number), so two streams can be asked
+whether they compute the same thing of corresponding keys. There may be several answers, where a key is given twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+
+from headrace.partitioning.coarsening import find_remaining_step
+from headrace.partitioning.partitioning_key import PartitioningKey, needs_quotes, write_coarsening
+from headrace.partitioning.recognize_key import is_deep, is_volatile, recognize_key
+
+GIVEN = "_k"
+Given = tuple[PartitioningKey | None, ...]
+
+
+def express_key(
+    key: PartitioningKey, given: Sequence[PartitioningKey | None], types: Mapping[str, str] | None = None
+) -> frozenset[str]:
+    """All ways found to compute `key` of `given`; none: it is not known from them. `types` are those of the attributes."""
+    keys = tuple(given)
+    direct = _find_direct(key, keys, nested=False)
+    if direct or key.column is not None or is_deep(key.expression):
+        return direct
+    return _express_opaque(key, keys, tuple(sorted((types or {}).items())))
+
+
+@lru_cache(maxsize=65536)
+def _express_opaque(key: PartitioningKey, given: Given, types: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    found = _express_parts(key.expression, given, dict(types))
+    return frozenset() if found is None else frozenset({found.sql(dialect="spark")})
+
+
+@lru_cache(maxsize=65536)
+def _find_direct(key: PartitioningKey, given: Given, nested: bool) -> frozenset[str]:
+    found = []
+    for i, other in enumerate(given):
+        if other is None or (nested and not other.exact):
+            continue
+        if other.text == key.text:
+            found.append(f"{GIVEN}{i}")
+        elif other.exact and other.column is not None and other.column == key.column:
+            step = find_remaining_step(other.coarsening, key.coarsening, key.width)
+            if step is not None:
+                found.append(write_coarsening(exp.column(f"{GIVEN}{i}"), step).sql(dialect="spark"))
+    return frozenset(found)
+
+
+def _express_parts(e: exp.Expr, given: Given, types: Mapping[str, str]) -> exp.Expr | None:
+    """The expression with every part that is known replaced; None if some column is not."""
+    if is_volatile(e):
+        return None
+    if e.find(exp.Column) is None:
+        return e.copy()
+    if not isinstance(e, exp.Paren):
+        part = recognize_key(e, types)
+        direct = _find_direct(part, given, nested=True) if part is not None else frozenset()
+        if direct:
+            return _parenthesize(min(direct))
+    if isinstance(e, exp.Column):
+        return None
+    changed = e.copy()
+    for child in list(changed.iter_expressions()):
+        if isinstance(child, (exp.DataType, exp.Identifier, exp.Var)) or child.find(exp.Column) is None:
+            continue
+        inner = _express_parts(child, given, types)
+        if inner is None:
+            return None
+        child.replace(inner)
+    return changed
+
+
+def _parenthesize(text: str) -> exp.Expr:
+    parsed = _parse(text).copy()
+    return parsed if isinstance(parsed, (exp.Column, exp.Func)) else exp.paren(parsed)
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, dialect="spark")
+
+
+def compute_key(
+    text: str, given: Sequence[PartitioningKey | None], types: Mapping[str, str]
+) -> PartitioningKey | None:
+    """The other way round: the key that `text` over `_k0`… is, given those keys. None if it is a constant."""
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.name.startswith(GIVEN) and node.name[len(GIVEN) :].isdigit():
+            key = given[int(node.name[len(GIVEN) :])]
+            assert key is not None
+            return key.expression if key.text.isidentifier() else exp.paren(key.expression)
+        return node
+
+    return recognize_key(_parse(text).copy().transform(visit), types, as_value=True)
+
+
+def number_columns(text: str, names: Sequence[str]) -> str:
+    """A text over `_k0`… with the columns of these names in their place."""
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column):
+            name = names[int(node.name[len(GIVEN) :])]
+            return exp.column(name, quoted=needs_quotes(name))
+        return node
+
+    return _parse(text).copy().transform(visit).sql(dialect="spark")

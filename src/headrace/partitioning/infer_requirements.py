@@ -1,0 +1,133 @@
+"""Compatible partitioning sets of every node of a query graph (document 000 §3.5).
+
+Inputs come first in a graph, so one pass suffices: each relation's columns are traced to source attributes
+(`trace_sources.py`), and what an aggregation or a join requires is said in these (`requirement.py`). Group-by values that
+are temporal, or results of aggregates below, are ignored: they stay part of the group, but cannot partition a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows, inputs_of
+from headrace.partitioning.infer_join import JoinDescription, infer_join, trace_join
+from headrace.partitioning.recognize_key import recognize_key
+from headrace.partitioning.requirement import KeyView, Requirement
+from headrace.partitioning.stream_partitioning import Types
+from headrace.partitioning.trace_sources import (
+    Views,
+    trace_aggregate,
+    trace_derive,
+    trace_merge,
+    trace_rows,
+)
+from headrace.windows import WindowSpec
+
+
+def infer_requirements(graph: Graph, relations: Iterable[str] | None = None) -> dict[str, Requirement]:
+    """What each relation (all, or these, inputs first) requires, in the order of the graph."""
+    types = collect_types(graph)
+    joins = read_joins(graph)
+    views: dict[str, Views] = {}
+    found: dict[str, Requirement] = {}
+    for name in graph.relations if relations is None else relations:
+        relation = graph.relations[name]
+        if (join := joins.get(name)) is not None:
+            sides = {alias: views[read] for alias, read in join.sides.items()}
+            views[name], found[name] = trace_join(join, sides), infer_join(name, join, sides, types)
+        elif isinstance(relation, Aggregate):
+            views[name] = trace_aggregate(relation, views[relation.input])
+            found[name] = infer_aggregation(relation, views[relation.input], types)
+        elif isinstance(relation, Merge):
+            views[name] = trace_merge(relation, views)
+            found[name] = Requirement(name, "union", relation.inputs, None)
+        elif isinstance(relation, Derive):
+            views[name] = trace_derive(relation, views[relation.input])
+            found[name] = Requirement(name, "selection", (relation.input,), None)
+        else:
+            assert isinstance(relation, Rows)
+            views[name] = trace_rows(graph, relation)
+            kind = "union" if len(relation.branches) > 1 else "selection"
+            found[name] = Requirement(name, kind, inputs_of(relation), None)
+        found[name] = replace(found[name], sources=tuple(sorted({s for v in views[name] for s in v.streams})))
+    return found
+
+
+def read_joins(graph: Graph) -> dict[str, JoinDescription]:
+    """The relations that are joins, as plain data: the i-th keys of all inputs are equal.
+
+    Rows of a distinct come from one input, and those that are alike must meet: its keys equal themselves.
+    """
+    return {name: describe_join_keys(r) for name, r in graph.relations.items() if isinstance(r, Join)}
+
+
+def describe_join_keys(join: Join) -> JoinDescription:
+    """A join of the query graph as plain data."""
+    aliases = [i.alias for i in join.inputs]
+    assert len(set(aliases)) == len(aliases), f"{join.name}: two inputs have one name"
+    positions = tuple(
+        dict(zip(aliases, keys, strict=True)) for keys in zip(*(i.keys for i in join.inputs), strict=True)
+    )
+    first = aliases[0]
+    equalities = tuple(
+        ((first, keys[first]), (other, keys[other])) for keys in positions for other in (aliases[1:] or aliases)
+    )
+    outputs = tuple((c.name, (aliases[c.input], exp.column(c.column))) for c in join.visible)
+    padded = {"left": aliases[1:], "anti": aliases[1:], "full": aliases}.get(join.kind, [])
+    sides = {i.alias: i.relation for i in join.inputs}
+    return JoinDescription(sides, equalities, outputs, frozenset(padded), positions)
+
+
+def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requirement:
+    """An aggregation requires its group-by values together that are functions of source attributes."""
+    alone = len(views) == 1 and len(views[0].streams) == 1
+    usable: list[exp.Expr] = []
+    numbers: list[int] = []
+    ignored: list[str] = []
+    for number, key in enumerate(relation.keys):
+        reasons = [t for v in views if isinstance(t := v.trace(key), str)]
+        if reasons:
+            ignored.append(f"{key.sql(dialect='spark')}: {reasons[0]}")
+        else:
+            usable.append(key)
+            numbers.append(number)
+    found = []
+    for view in views:
+        traced = [view.trace(key) for key in usable]
+        by_stream = []
+        for stream in view.streams:
+            expressions = [t.get(stream) for t in traced if not isinstance(t, str)]
+            of = types.get(stream, {})
+            keys = [recognize_key(e, of, as_value=not alone) if e is not None else None for e in expressions]
+            by_stream.append((stream, tuple(keys)))
+        found.append(KeyView(tuple(by_stream)))
+    ban = find_window_ban(relation.window)
+    return Requirement(
+        relation.name,
+        "aggregation",
+        (relation.input,),
+        tuple(found) if usable else (),
+        tuple(ignored),
+        ban,
+        numbers=tuple(numbers),
+    )
+
+
+def find_window_ban(window: WindowSpec | None) -> str:
+    """Why rows of a window must all be in one place, if they must: a window that counts the rows of a whole stream is
+    not the union of windows that count the rows of its partitions (§3.1).
+    """
+    if getattr(window, "counts_rows", False):
+        return "its window counts rows of the whole stream, whichever mini-partition they are in"
+    return ""
+
+
+def collect_types(graph: Graph) -> dict[str, dict[str, str]]:
+    """Spark's types of the attributes of each stream."""
+    return {s.name: dict(s.columns) for s in graph.streams.values()}
+
+
+__all__ = ["collect_types", "describe_join_keys", "find_window_ban", "infer_aggregation", "infer_requirements", "read_joins"]

@@ -1,0 +1,181 @@
+"""What a partitioning costs (document 000 §4.2.1): the most bytes any one node receives over the network per epoch.
+
+A node compatible with the partitioning runs on every mini-partition by itself and only its results are brought
+together, if someone wants them: it costs its output rate. An incompatible one costs its input rate, or nothing where
+its inputs are in its place already. The cost of the plan is the maximum over the nodes. A node is compatible only if
+the nodes it reads are: what was brought together is not partitioned any more.
+
+Two things beyond the paper. With `partial` aggregation (§5.2.2) every partition sends at most one row per group to an
+incompatible aggregation. And with `shares`, the largest mini-partition's part of the rows of a stream, a compatible node
+costs at least what its hottest mini-partition receives, so a partitioning that leaves one partition with everything is
+no better than none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+from headrace.logical.graph import Aggregate, Graph, Merge, Rows, inputs_of
+from headrace.partitioning.coarsening import BitMask, FloorDivision, Modulus, Remainder, TruncatedDivision
+from headrace.partitioning.partitioning_key import PartitioningKey
+from headrace.partitioning.requirement import Requirement, is_compatible
+from headrace.partitioning.stream_partitioning import Partitioning, Types
+
+ROWS_PER_EPOCH = 6_000_000.0  # 100,000 a second, a minute long: the paper's traces
+SELECTED, GROUPED, COLUMN_SIZE = 0.5, 0.1, 8.0
+_SIZES = {"tinyint": 1.0, "boolean": 1.0, "smallint": 2.0, "int": 4.0, "float": 4.0, "date": 4.0, "string": 20.0}
+
+
+@dataclass(frozen=True)
+class NodeStatistics:
+    """What is known of a node's results; None where nothing is."""
+
+    selectivity: float | None = None  # output rows for each input row
+    tuple_size: float | None = None  # bytes of an output row
+
+
+@dataclass(frozen=True)
+class RateStatistics:
+    """What is known of a query set: measured in earlier batches, or declared as a hint."""
+
+    rows: Mapping[str, float] = field(default_factory=dict)  # by stream, per epoch
+    sizes: Mapping[str, float] = field(default_factory=dict)  # bytes of a row, by stream
+    nodes: Mapping[str, NodeStatistics] = field(default_factory=dict)
+    shares: Mapping[tuple[str, str], float] = field(default_factory=dict)  # (stream, its keys) -> the largest share
+
+    def over(self, hints: RateStatistics) -> RateStatistics:
+        """These, and hints where they say nothing."""
+        nodes = dict(hints.nodes)
+        for name, known in self.nodes.items():
+            hint = nodes.get(name, NodeStatistics())
+            selectivity = hint.selectivity if known.selectivity is None else known.selectivity
+            size = hint.tuple_size if known.tuple_size is None else known.tuple_size
+            nodes[name] = NodeStatistics(selectivity, size)
+        return RateStatistics(
+            {**hints.rows, **self.rows}, {**hints.sizes, **self.sizes}, nodes, {**hints.shares, **self.shares}
+        )
+
+
+@dataclass(frozen=True)
+class NodeRates:
+    """Bytes a node receives and gives per epoch, wherever it runs."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True)
+class CostedPlan:
+    """A query set to be partitioned: requirements in the order of the graph, with rates."""
+
+    requirements: Mapping[str, Requirement]
+    rates: Mapping[str, NodeRates]
+    types: Types
+    delivered: frozenset[str]  # whose results are brought together
+    statistics: RateStatistics = RateStatistics()
+    partial: int = 0  # partitions that pre-aggregate; 0: none does
+    pids: int = 0  # mini-partitions; 0: they are as many as it takes, and even
+
+
+@dataclass(frozen=True)
+class PartitioningCost:
+    """What each node pays under a partitioning, and which are compatible with it."""
+
+    costs: Mapping[str, float]
+    compatible: frozenset[str]
+
+    @property
+    def maximum(self) -> float:
+        return max(self.costs.values(), default=0.0)
+
+    @property
+    def total(self) -> float:
+        return sum(self.costs.values())
+
+
+def estimate_rates(graph: Graph, relations: Collection[str], known: RateStatistics) -> dict[str, NodeRates]:
+    """Rates of the relations, inputs first: from what is known, else from defaults."""
+    rows: dict[str, float] = {}
+    sizes: dict[str, float] = {}
+    found: dict[str, NodeRates] = {}
+    for name in relations:
+        relation = graph.relations[name]
+        said = known.nodes.get(name, NodeStatistics())
+        if isinstance(relation, Rows):
+            streams = [b.stream for b in relation.branches]
+            came = [known.rows.get(s, ROWS_PER_EPOCH) for s in streams]
+            received = sum(n * _stream_size(graph, s, known) for n, s in zip(came, streams, strict=True))
+            kept = [SELECTED if b.where is not None else 1.0 for b in relation.branches]
+            selectivity = sum(n * k for n, k in zip(came, kept, strict=True)) / max(sum(came), 1e-9)
+            arrived = sum(came)
+            size = max(_stream_size(graph, s, known) for s in streams)
+            if name not in graph.streams:
+                size = min(size, COLUMN_SIZE * len(relation.columns))
+        else:
+            read = inputs_of(relation)
+            arrived = sum(rows[r] for r in read)
+            received = sum(found[r].output for r in read)
+            size = COLUMN_SIZE * len(relation.columns)
+            selectivity = 1.0
+            if isinstance(relation, Aggregate):
+                selectivity = GROUPED if relation.keys else GROUPED / 1000
+            elif not isinstance(relation, Merge) and getattr(relation, "where", None) is not None:
+                selectivity = SELECTED
+        selectivity = said.selectivity if said.selectivity is not None else selectivity
+        sizes[name] = said.tuple_size if said.tuple_size is not None else size
+        rows[name] = arrived * selectivity
+        found[name] = NodeRates(received, rows[name] * sizes[name])
+    return found
+
+
+def _stream_size(graph: Graph, stream: str, known: RateStatistics) -> float:
+    declared = sum(_SIZES.get(t.strip().lower(), COLUMN_SIZE) for _, t in graph.streams[stream].columns)
+    return known.sizes.get(stream, declared)
+
+
+def compute_cost(plan: CostedPlan, partitioning: Partitioning) -> PartitioningCost:
+    """What every node pays under a partitioning."""
+    compatible: set[str] = set()
+    costs: dict[str, float] = {}
+    for name, requirement in plan.requirements.items():
+        rates = plan.rates[name]
+        local = [i for i in requirement.inputs if i in plan.requirements and i not in compatible]
+        if not local and is_compatible(requirement, partitioning, plan.types):
+            compatible.add(name)
+            costs[name] = rates.output if name in plan.delivered else 0.0
+            if requirement.views is not None:
+                costs[name] = max(costs[name], _find_share(plan, requirement, partitioning) * rates.input)
+            continue
+        remote = sum(plan.rates[i].output for i in requirement.inputs if i in compatible)
+        if not requirement.inputs:
+            remote = rates.input
+        if plan.partial and requirement.kind == "aggregation":
+            remote = min(remote, plan.partial * rates.output)
+        costs[name] = remote
+    return PartitioningCost(costs, frozenset(compatible))
+
+
+def _find_share(plan: CostedPlan, requirement: Requirement, partitioning: Partitioning) -> float:
+    """The largest share that is known of a mini-partition of the node's streams; else the least it can be."""
+    shares = []
+    for stream in requirement.streams:
+        keys = partitioning.keys_of(stream)
+        least = 1 / min(plan.pids, prod(count_values(k) for k in keys)) if plan.pids else 0.0
+        shares.append(plan.statistics.shares.get((stream, ", ".join(k.text for k in keys)), least))
+    return max(shares, default=0.0)
+
+
+def count_values(key: PartitioningKey) -> int:
+    """How many values a key can have at most, as far as it is known: a mask of four bits spreads over sixteen."""
+    match key.coarsening:
+        case BitMask(mask):
+            return 1 << (mask & ((1 << key.width) - 1)).bit_count()
+        case Modulus(n):
+            return n
+        case Remainder(n):
+            return 2 * n
+        case TruncatedDivision(n) | FloorDivision(n):
+            return max(2, (1 << key.width) // n)
+    return 1 << 64
