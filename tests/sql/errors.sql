@@ -478,17 +478,3 @@ SELECT k.a AS x, count(*) AS n FROM ticks [RANGE 60] GROUP BY k.a
 CREATE QUERY `nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn` AS SELECT * FROM tcp
 -- =>
 -- SqlError: the name nnnnnnnnnnnnnnnnnnnn… is 204 bytes long; names become names of folders and have at most 200 bytes
-
--- # a window inside EXISTS
-SELECT ts FROM tcp WHERE EXISTS (SELECT 1 FROM udp [RANGE 1 MINUTE] WHERE udp.srcIP = tcp.srcIP)
--- =>
--- SqlError: query q: a window in a sub-select of WHERE says nothing: write how near in time as a condition
---   line 1: SELECT ts FROM tcp WHERE EXISTS (SELECT 1 FROM udp [RANGE 1 MINUTE] WHERE udp.srcIP = tcp.srcIP)
---                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-
--- # a version of a stream
-SELECT tcp.ts, udp.len FROM tcp JOIN udp FOR SYSTEM_TIME AS OF tcp.ts ON tcp.srcIP = udp.srcIP AND abs(udp.ts - tcp.ts) < INTERVAL 1 MINUTE
--- =>
--- SqlError: query q: FOR SYSTEM_TIME is not supported: join the rows of a span of time
---   line 1: SELECT tcp.ts, udp.len FROM tcp JOIN udp FOR SYSTEM_TIME AS OF tcp.ts ON tcp.srcIP = udp.srcIP AND abs(udp.ts - tcp.ts) < INTERVAL 1 MINUTE
---                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
