@@ -582,6 +582,7 @@ CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts ORDERED IDLE AFTER 1 
 -- SqlError: IDLE AFTER is there twice
 --   line 1: CREATE STREAM s (ts TIMESTAMP, k STRING) PROGRESSING ON ts ORDERED IDLE AFTER 1 SECOND HORIZON 1 DAY IDLE AFTER 2 SECONDS FROM 'parquet'
 --                                                                                                                     ^^^^^
+
 -- # a window inside EXISTS
 SELECT ts FROM tcp WHERE EXISTS (SELECT 1 FROM udp [RANGE 1 MINUTE] WHERE udp.srcIP = tcp.srcIP)
 -- =>
@@ -595,6 +596,7 @@ SELECT tcp.ts, udp.len FROM tcp JOIN udp FOR SYSTEM_TIME AS OF tcp.ts ON tcp.src
 -- SqlError: query q: FOR SYSTEM_TIME is not supported: join the rows of a span of time
 --   line 1: SELECT tcp.ts, udp.len FROM tcp JOIN udp FOR SYSTEM_TIME AS OF tcp.ts ON tcp.srcIP = udp.srcIP AND abs(udp.ts - tcp.ts) < INTERVAL 1 MINUTE
 --                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
 -- # a stream partitioned by nothing
 CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts ORDERED PARTITIONED BY () FROM 'parquet'
 -- =>

@@ -63,3 +63,15 @@ def test_using_gives_one_column(kind: str, expected: list[tuple[int | None, ...]
     assert [(k, x, y) for _, k, x, _, y in run.rows("star")] == sorted(
         expected, key=lambda row: (row[1] is not None, row[0])
     )
+
+
+def test_the_star_of_one_input_has_its_own_columns() -> None:
+    """`b.*` shows what b has, also the column that USING shares; the join's own k is beside it, under another name."""
+    run = LocalRun(
+        f"{STREAMS} CREATE QUERY q AS SELECT b.*, k AS key FROM a LEFT JOIN b WITHIN 1 MINUTE USING (k);"
+        "CREATE QUERY w AS SELECT x, y, window_start FROM a [RANGE TUMBLING 1 MINUTE] JOIN b [RANGE TUMBLING 1 MINUTE] USING (k);"
+    )
+    run.push(a=[(60_000_000, 1, 10), (60_000_000, 3, 11)], b=[(70_000_000, 1, 20)])
+    run.push(a=[(600_000_000, 1, 0)], b=[(600_000_000, 9, 0)])
+    assert run.rows("q") == [(None, None, None, 3), (70_000_000, 1, 20, 1)]
+    assert run.rows("w") == [(10, 20, 60_000_000)]
