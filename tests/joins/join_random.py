@@ -9,6 +9,10 @@ from typing import Any
 
 from join_model import Band, Common, Derived, Group, Join, Relation, Row, Source, tick_of
 
+from headrace.errors import PlanError
+from headrace.optimizer import check_graph
+from headrace.sql import parse_script
+from headrace.sql.bind import Binder
 from headrace.windows import Sliding
 
 SECOND = 1_000_000
@@ -149,7 +153,7 @@ class Maker:
             items, texts, conditions, near = self._windowed_pair(kind)
         else:
             items = [self.item() for _ in range(count)]
-            texts, conditions, near = self._near(way, items)
+            texts, conditions, near = self._near(way, kind, items)
         keys, more = self._keys(items)
         conditions += more
         tree = count > 2 and not any(all(k is not None for k in c) for c in zip(*keys, strict=True))
@@ -230,7 +234,7 @@ class Maker:
             return f"FROM {texts[1]} RIGHT JOIN {texts[0]} ON {on}"
         return f"FROM {texts[0]} {kind.upper()} JOIN {texts[1]} ON {on}"
 
-    def _near(self, way: str, items: list[Item]) -> tuple[list[str], list[str], list[Any]]:
+    def _near(self, way: str, kind: str, items: list[Item]) -> tuple[list[str], list[str], list[Any]]:
         """The FROM items, conditions, and what they say of time."""
         rng, u = self.rng, self.unit
         texts = [f"{item.text} AS x{i}" for i, item in enumerate(items)]
@@ -260,9 +264,8 @@ class Maker:
             return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
         if way == "bracket":
             lengths = [rng.choice([1, 3, 8, 20]) for _ in items]
-            near = [
-                Band(i, j, lengths[j] * u, lengths[i] * u - 1) for j in range(len(items)) for i in range(j)
-            ]
+            every = [(i, j) if kind != "right" else (j, i) for j in range(len(items)) for i in range(j)]
+            near = [Band(i, j, lengths[j] * u, lengths[i] * u - 1) for i, j in every]  # in the order of FROM
             clause = [f" [RANGE {self.bracket(n)}{w}]" for n, w in zip(lengths, named, strict=True)]
             return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
         if way == "within" and all(i.time == "ts" for i in items):
@@ -390,6 +393,9 @@ class Maker:
         self.case.queries[own] = text + (f" GROUP BY {', '.join(by)}" if by else ""), group
         if loose:
             self.case.loose.add(own)
+            if not is_accepted(self.case.script):  # of a tree, not every time carries progress
+                del self.case.queries[own]
+                return
         if rng.random() < 0.4:
             window = rng.choice([None, Sliding(30 * u, range=30 * u)])
             clause = f" [RANGE {self.bracket(30)}]" if window else ""
@@ -406,6 +412,19 @@ class Maker:
         group = Group(Source((one,)), "ts", Sliding(width, range=width), ("k",), {"n": len})
         text = f"SELECT k, count(*) AS n FROM {one} [RANGE {self.bracket(width // self.unit)}] GROUP BY k"
         self.case.queries[f"beside{len(self.case.queries)}"] = text, group
+
+
+def is_accepted(script: str) -> bool:
+    binder = Binder(())
+    try:
+        for statement in parse_script(script):
+            binder.create(statement)
+        check_graph(binder.graph())
+    except PlanError as e:
+        if "could never close" in str(e):
+            return False
+        raise
+    return True
 
 
 def mentions(condition: str) -> set[str]:
