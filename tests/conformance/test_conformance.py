@@ -31,24 +31,12 @@ CASES: dict[str, dict[str, Any]] = (
 pytestmark = pytest.mark.skipif(not CASES, reason=f"no cases in {FOLDER}")
 
 MS = 1000  # ticks
-JOIN = "joins two or more streams"
 OVER = "a result per row (OVER), not per window"
 LEFT_OUT = {
     "flink_rowcount_tumble_2rows_global": "a window of rows, not of time",
     "flink_over_rows_2preceding_by_key_out_of_order": OVER,
     "flink_over_range_1s_preceding_by_key_out_of_order": OVER,
     "flink_over_rows_2preceding_global_late_row": OVER,
-    "flink_interval_join_inner_minus5_plus6_nullkeys": JOIN,
-    "flink_interval_join_strict_bounds_extra_predicates": JOIN,
-    "flink_interval_join_then_tumble4s_count": JOIN,
-    "flink_window_join_tumble5s_inner": JOIN,
-    "flink_window_join_hop10s_5s_inner": JOIN,
-    "flink_three_way_inner_join": JOIN,
-    "rw_window_join_tumble5min_full_outer": JOIN,
-    "spark_interval_join_two_watermarks_late_rows": JOIN,
-    "nexmark_q4_rw_sample": JOIN,
-    "nexmark_q8_rw_sample": JOIN,
-    "nexmark_q102_having_rw_sample": JOIN,
 }
 BY_NAME = (
     "SELECT name, count(*) AS cnt, sum(dec) AS sum_dec, max(dbl) AS max_dbl, min(flt) AS min_flt, "
@@ -332,7 +320,219 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
 
 
+BAND = "T1.ts BETWEEN T2.ts - INTERVAL 5 SECONDS AND T2.ts + INTERVAL 6 SECONDS"
+STRICT = "T1.ts > T2.ts - INTERVAL 5 SECONDS AND T1.ts < T2.ts - INTERVAL 1 SECOND"
+INTERVAL_JOINS = {
+    "flink_interval_join_inner_minus5_plus6_nullkeys": (
+        f"SELECT T2.key AS `t2.key`, T2.id AS `t2.id`, T1.id AS `t1.id` FROM T1 JOIN T2 ON T1.key = T2.key AND {BAND}"
+    ),
+    "flink_interval_join_strict_bounds_extra_predicates": (
+        "SELECT T2.a AS `t2.a`, T1.c AS `t1.c`, T2.c AS `t2.c` FROM T1, T2 "
+        f"WHERE T1.a = T2.a AND {STRICT} AND T1.b < T2.b AND T1.b > 2"
+    ),
+}
+ORDERS = ("one batch", "first T1", "first T2", "row by row")
+
+
+def push_all(run: LocalRun, case: dict[str, Any], order: str) -> None:
+    """All rows of two streams, and a flush."""
+    one, two = case["streams"]
+    rows = {s: rows_of(case, s) for s in (one, two)}
+    if order == "row by row":
+        for i in range(max(map(len, rows.values()))):
+            run.push(**{s: r[i : i + 1] for s, r in rows.items()})
+    else:
+        parts = {"one batch": [rows], "first T1": [{one: rows[one]}, {two: rows[two]}]}
+        for part in parts.get(order) or [{two: rows[two]}, {one: rows[one]}]:
+            run.push(**part)
+    run.flush()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", INTERVAL_JOINS)
+def test_interval_join(name: str, order: str) -> None:
+    """Bands closed and open at their ends, NULL keys, further predicates, whichever stream comes first."""
+    case = CASES[name]
+    run = run_of(case, ("q", INTERVAL_JOINS[name]), slots=2)
+    push_all(run, case, order)
+    check(run, "q", case, case["expected"])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("time", ["T1.ts", "T2.ts"])
+def test_interval_join_then_count(time: str, order: str) -> None:
+    """Pairs counted in windows on the time of the one stream, and of the other."""
+    case = CASES["flink_interval_join_then_tumble4s_count"]
+    band = "abs(T1.ts - T2.ts) <= INTERVAL 5 SECONDS"
+    count = f"SELECT T1.key AS key, count(T2.key) AS cnt [RANGE 4 SECONDS, WA {time}] FROM T1, T2"
+    run = run_of(case, ("q", f"{count} WHERE T1.key = T2.key AND {band} GROUP BY T1.key"), slots=2)
+    push_all(run, case, order)
+    (other,) = case["alternatives"].values()
+    check(run, "q", case, case["expected"] if time == "T1.ts" else other)
+
+
+PAIR = "name AS name, L.id AS l_id, L.num AS l_num, R.id AS r_id, R.num AS r_num"
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_tumbling_window_join(order: str) -> None:
+    """Rows of the same window; L4 and R4 are behind their stream's low-watermark, if batches are small enough to know."""
+    case = CASES["flink_window_join_tumble5s_inner"]
+    window = "[RANGE TUMBLING 5 SECONDS]"
+    text = f"SELECT window_start, window_end, L.{PAIR} FROM L {window} JOIN R {window} ON L.name = R.name"
+    run = run_of(case, ("q", text), slots=2, tasks=1)
+    push_all(run, case, order)
+    late = order == "row by row"
+    expected = case["expected"] if late else case["alternatives"]["nothing_dropped_as_late"]
+    check(run, "q", case, expected)
+    assert [r[1] for s in ("L", "R") for r in run.late(s)] == (["L4", "R4"] if late else [])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_sliding_window_join(order: str) -> None:
+    """A pair is there once for every window both are in. A join takes no row from behind the low-watermark, so L4 and R4 are
+    in no window here, where the origin has them in the one that is still open.
+    """
+    case = CASES["flink_window_join_hop10s_5s_inner"]
+    window = "[RANGE 10 SECONDS SLIDE 5 SECONDS]"
+    text = f"SELECT window_start, window_end, L.{PAIR} FROM L {window} JOIN R {window} ON L.name = R.name"
+    run = run_of(case, ("q", text), slots=2, tasks=1)
+    push_all(run, case, order)
+    expected = case["alternatives"]["nothing_dropped_as_late"]
+    if order == "row by row":
+        expected = [r for r in case["expected"] if "L4" not in r and "R4" not in r]
+    check(run, "q", case, expected)
+
+
+@pytest.mark.parametrize("kind", ["FULL", "LEFT", "INNER"])
+def test_outer_window_join(kind: str) -> None:
+    """Rows without a partner in their window are there with the window they are in."""
+    case = CASES["rw_window_join_tumble5min_full_outer"]
+    window = "[RANGE TUMBLING 5 MINUTES]"
+    text = (
+        "SELECT L.num AS l_num, L.id AS l_id, R.num AS r_num, R.id AS r_id, window_start, window_end "
+        f"FROM L {window} {kind} JOIN R {window} ON L.num = R.num"
+    )
+    run = run_of(case, ("q", text), slack=600, slots=3)
+    push_all(run, case, "row by row")
+    expected = {"FULL": case["expected"], **{k[:5].rstrip("_").upper(): v for k, v in case["alternatives"].items()}}
+    check(run, "q", case, expected["LEFT" if kind == "LEFT" else kind])
+
+
+def test_three_way_join() -> None:
+    """The origin's join knows no time; with rows a tick apart and a band that holds them all it is the same."""
+    case = CASES["flink_three_way_inner_join"]
+    script = [
+        f"CREATE STREAM {n} (ts BIGINT, {', '.join(f'{c} {t}' for c, t in s['schema'].items())}) "
+        "PROGRESSING ON ts ORDERED FROM 'none';"
+        for n, s in case["streams"].items()
+    ]
+    near = "abs(u.ts - o.ts) <= 100 AND abs(u.ts - p.ts) <= 100"
+    script.append(
+        "CREATE QUERY q AS SELECT u.user_id AS user_id, u.name AS name, o.order_id AS order_id, p.payment_id AS payment_id "
+        f"FROM Users u JOIN Orders o ON u.user_id = o.user_id JOIN Payments p ON u.user_id = p.user_id WHERE {near};"
+    )
+    run = LocalRun("\n".join(script), slots=2)
+    rows = {n: [(i, *r) for i, r in enumerate(s["rows"])] for n, s in case["streams"].items()}
+    for i in range(4):
+        run.push(**{n: r[i : i + 1] for n, r in rows.items()})
+    check(run, "q", case, case["expected"])
+
+
+def test_two_watermarks() -> None:
+    """The origin has one watermark for both streams. Here each stream has its own, so the rows of L at 30 and 31 s, 15 s behind
+    what L has shown less its 20 s, are late; with slack enough nothing is.
+    """
+    case = CASES["spark_interval_join_two_watermarks_late_rows"]
+    near = "L.ts BETWEEN R.ts - INTERVAL 10 SECONDS AND R.ts + INTERVAL 5 SECONDS"
+    text = f"SELECT L.key AS key, L.ts AS l_ts, R.ts AS r_ts FROM L JOIN R ON L.key = R.key AND {near}"
+    patient = run_of(case, ("q", text), slack=60)
+    run, seen, at = run_of(case, ("q", text)), [], {"L": 0, "R": 0}
+    for (stream, size), more in zip(case["arrival_interleaving"], case["expected_by_batch"], strict=True):
+        rows = rows_of(case, stream)[at[stream] : at[stream] + size]
+        at[stream] += size
+        run.push(**{stream: rows})
+        patient.push(**{stream: rows})
+        seen += [r for r in more if r[1] not in (30_000, 31_000)]
+        check(run, "q", case, seen)
+    assert [r[1] // MS for r in run.late("L")] == [30_000, 31_000]
+    assert [r[1] // MS for r in run.late("R")] == [46_000]
+    check(patient, "q", case, case["alternatives"]["nothing_dropped_as_late"])
+
+
+NEAR = "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 MINUTE"
+
+
+def push_by(run: LocalRun, case: dict[str, Any], size: int) -> None:
+    rows = {s: rows_of(case, s) for s in case["streams"]}
+    for i in range(0, max(map(len, rows.values())), size):
+        run.push(**{s: r[i : i + size] for s, r in rows.items()})
+    run.flush()
+
+
+def test_average_of_winning_bids() -> None:
+    """Nexmark q4: the best bid while an auction was open, then the average by category."""
+    case = CASES["nexmark_q4_rw_sample"]
+    run = run_of(
+        case,
+        (
+            "best",
+            "SELECT a.id AS id, a.category AS category, max(b.price) AS final [RANGE 1 HOUR, WA a.ts] FROM auction a, bid b "
+            f"WHERE a.id = b.auction AND {NEAR} AND b.ts <= a.expires GROUP BY a.id, a.category",
+        ),
+        ("q", "SELECT category, avg(final) AS avg FROM best GROUP BY category"),
+        slots=3,
+    )
+    push_by(run, case, 7)
+    check(run, "q", case, case["expected"])
+
+
+def test_new_sellers() -> None:
+    """Nexmark q8: who registered and who opened an auction, of the same window."""
+    case = CASES["nexmark_q8_rw_sample"]
+    run = run_of(
+        case,
+        ("people", "SELECT id, name, count(*) AS n FROM person [RANGE 10 SECONDS] GROUP BY id, name"),
+        ("sellers", "SELECT seller, count(*) AS n FROM auction [RANGE 10 SECONDS] GROUP BY seller"),
+        ("q", "SELECT p.id AS id, p.name AS name, p.window_start AS since FROM people p JOIN sellers s ON p.id = s.seller"),
+        slots=3,
+    )
+    push_by(run, case, 7)
+    assert run.rows("q") == [(id_, name, since * MS) for id_, name, since in sorted(case["expected"])]
+
+
+def test_auctions_with_many_bids() -> None:
+    """Nexmark q102: counts of a join, compared with counts of everything in the same window."""
+    case = CASES["nexmark_q102_having_rw_sample"]
+    run = run_of(
+        case,
+        (
+            "counts",
+            "SELECT a.id AS id, a.item_name AS item_name, count(b.auction) AS n [RANGE 1 HOUR, WA a.ts] FROM auction a "
+            f"JOIN bid b ON a.id = b.auction WHERE {NEAR} GROUP BY a.id, a.item_name",
+        ),
+        ("totals", "SELECT count(*) AS n, count(DISTINCT auction) AS d FROM bid [RANGE 1 HOUR]"),
+        (
+            "q",
+            "SELECT c.id AS auction_id, c.item_name AS item_name, c.n AS bid_count FROM counts c, totals t WHERE c.n >= floor(t.n / t.d)",
+        ),
+        slots=2,
+    )
+    push_by(run, case, 9)
+    check(run, "q", case, case["expected"])
+
+
 SPECIAL = {
+    **dict.fromkeys(INTERVAL_JOINS, test_interval_join),
+    "flink_interval_join_then_tumble4s_count": test_interval_join_then_count,
+    "flink_window_join_tumble5s_inner": test_tumbling_window_join,
+    "flink_window_join_hop10s_5s_inner": test_sliding_window_join,
+    "rw_window_join_tumble5min_full_outer": test_outer_window_join,
+    "flink_three_way_inner_join": test_three_way_join,
+    "spark_interval_join_two_watermarks_late_rows": test_two_watermarks,
+    "nexmark_q4_rw_sample": test_average_of_winning_bids,
+    "nexmark_q8_rw_sample": test_new_sellers,
+    "nexmark_q102_having_rw_sample": test_auctions_with_many_bids,
     "rw_tumble_1h_max_emit_on_close": test_emit_on_close,
     "spark_append_watermark10_tumble5": test_append_by_batch,
     "spark_sliding_range10_slide3_count": test_sliding_without_watermark,

@@ -51,9 +51,11 @@ class Common:
     one: int
     other: int
     width: int
+    origin: int = 0
 
     def meets(self, ticks: Sequence[int]) -> bool:
-        return ticks[self.one] // self.width == ticks[self.other] // self.width
+        one, other = ((ticks[i] - self.origin) // self.width for i in (self.one, self.other))
+        return one == other
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class JoinOracle:
 
     def _join(self, join: Join) -> Found:
         inputs = [
-            [(i, row, _tick(row, time)) for i, row in self._taken(relation, time)]
+            [(i, row, tick_of(row, time)) for i, row in self._taken(relation, time)]
             for relation, time in join.inputs
         ]
         keys = [
@@ -287,7 +289,7 @@ class JoinOracle:
                 extents = [(row["window_start"], row["window_end"])]
                 closing[extents[0]] = i
             else:
-                tick = _tick(row, group.time)
+                tick = tick_of(row, group.time)
                 if tick is None:
                     continue
                 extents = [group.window.extent(w) for w in group.window.wids(tick)]
@@ -339,7 +341,7 @@ def reach_back(join: Join, i: int, j: int, tick: int) -> int | None:
     """The least value of input i that a row of input j at `tick` or later can meet."""
     for near in join.near:
         if isinstance(near, Common) and {near.one, near.other} == {i, j}:
-            return tick // near.width * near.width
+            return (tick - near.origin) // near.width * near.width + near.origin
     reach = largest_gap(join, i, j)
     assert reach is not None
     return tick - reach
@@ -372,7 +374,7 @@ def _least(bounds: Sequence[Bound]) -> Bound:
     return None if None in bounds else min(b for b in bounds if b is not None)
 
 
-def _tick(row: Row, column: str) -> int | None:
+def tick_of(row: Row, column: str) -> int | None:
     """Rows of windows are a tick before their end."""
     value: int | None = row[column]
     return value - 1 if column == "window_end" and value is not None else value

@@ -7,8 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from join_model import Band, Both, Common, Derived, Group, Join, Relation, Row, Source
+from join_model import Band, Common, Derived, Group, Join, Relation, Row, Source, tick_of
 
+from headrace.errors import PlanError
+from headrace.optimizer import check_graph
+from headrace.sql import parse_script
+from headrace.sql.bind import Binder
 from headrace.windows import Sliding
 
 SECOND = 1_000_000
@@ -50,7 +54,8 @@ class Maker:
         self.rng = rng = random.Random(f"join set {seed}")
         self.unit = rng.choice([SECOND, SECOND, 1])
         self.case = Case(self.unit, {s: rng.choice([0, 2, 5]) * self.unit for s in STREAMS})
-        self.helpers: list[str] = []
+        self.spelled = False
+        self.numeric: set[str] = set()  # queries whose s is a number
 
     # -- words --------------------
     def length(self, units: int, tick: int = 0) -> str:
@@ -141,13 +146,14 @@ class Maker:
             way = "tumbling"
         if way in ("within", "windowed", "window()"):
             count = 2
-        if kind in ("semi", "anti") and way in ("bracket", "tumbling", "slide", "within"):
-            way = "band"
+        self.spelled = rng.random() < 0.4  # LEFT SEMI JOIN rather than EXISTS
+        if kind in ("semi", "anti") and way in ("bracket", "tumbling", "within"):
+            self.spelled = True
         if way == "windowed":
             items, texts, conditions, near = self._windowed_pair(kind)
         else:
             items = [self.item() for _ in range(count)]
-            texts, conditions, near = self._near(way, items)
+            texts, conditions, near = self._near(way, kind, items)
         keys, more = self._keys(items)
         conditions += more
         tree = count > 2 and not any(all(k is not None for k in c) for c in zip(*keys, strict=True))
@@ -166,8 +172,10 @@ class Maker:
             tell += ["window_start AS ws", "window_end AS we"]
             hops = near_hops(near)
             near = [n for n in near if isinstance(n, Band)]
-        if way == "tumbling" and rng.random() < 0.5 and not tree and kind not in ("semi", "anti"):
-            pass
+        starts = None
+        if way == "tumbling" and rng.random() < 0.5 and kind not in ("semi", "anti"):
+            tell.append("window_start AS ws")
+            starts = near[0]
         rng.shuffle(tell)
         text = f"SELECT {', '.join(tell)} {self._from(kind, items, texts, conditions)}"
         order = list(range(len(items)))
@@ -177,6 +185,9 @@ class Maker:
             found: Row = {f"t{i}": r[times[i]] if (r := rows[i]) is not None else None for i in shows}
             for i, c, n in chosen:
                 found[n] = r[items[i].columns[c]] if (r := rows[i]) is not None else None
+            if starts is not None:
+                first = next(tick_of(r, times[i]) for i, r in enumerate(rows) if r is not None)
+                found["ws"] = (first - starts.origin) // starts.width * starts.width + starts.origin
             return found
 
         relation = Join(
@@ -189,6 +200,8 @@ class Maker:
             hops,
         )
         self.case.queries[name] = text, relation
+        if items[0].columns["s"] != "s" or items[0].text in self.numeric:
+            self.numeric.add(name)
         if tree:
             self.case.loose.add(name)
         if kind == "inner" and not tree and hops is None and rng.random() < 0.25:
@@ -198,6 +211,8 @@ class Maker:
 
     def _from(self, kind: str, items: Sequence[Item], texts: Sequence[str], conditions: Sequence[str]) -> str:
         rng = self.rng
+        if kind in ("semi", "anti") and self.spelled:
+            return f"FROM {texts[0]} LEFT {kind.upper()} JOIN {texts[1]} ON {' AND '.join(conditions) or 'true'}"
         if kind in ("semi", "anti"):
             word = "EXISTS" if kind == "semi" else "NOT EXISTS"
             return f"FROM {texts[0]} WHERE {word} (SELECT 1 FROM {texts[1]} WHERE {' AND '.join(conditions) or 'true'})"
@@ -219,7 +234,7 @@ class Maker:
             return f"FROM {texts[1]} RIGHT JOIN {texts[0]} ON {on}"
         return f"FROM {texts[0]} {kind.upper()} JOIN {texts[1]} ON {on}"
 
-    def _near(self, way: str, items: list[Item]) -> tuple[list[str], list[str], list[Any]]:
+    def _near(self, way: str, kind: str, items: list[Item]) -> tuple[list[str], list[str], list[Any]]:
         """The FROM items, conditions, and what they say of time."""
         rng, u = self.rng, self.unit
         texts = [f"{item.text} AS x{i}" for i, item in enumerate(items)]
@@ -229,25 +244,28 @@ class Maker:
         if way == "tumbling" or way == "window()":
             width = rng.choice([1, 5, 10])
             every = [(i, j) for j in range(len(items)) for i in range(j)]
-            near: list[Any] = [Common(i, j, width * u) for i, j in every]
+            origin = rng.choice([0, 0, 3, 12]) if way == "tumbling" else 0
+            near: list[Any] = [Common(i, j, width * u, origin * u) for i, j in every]
             if way == "tumbling":
-                clause = [f" [RANGE TUMBLING {self.bracket(width)}{n}]" for n in named]
+                shift = f" ORIGIN {self.bracket(origin)}" if origin else ""
+                clause = [f" [RANGE TUMBLING {self.bracket(width)}{shift}{n}]" for n in named]
                 return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
             if u == 1:
                 return texts, *self._join_all(pairs[:1], times)
             return texts, [f"window({times[0]}, '{width} seconds') = window({times[1]}, '{width} seconds')"], near
         if way == "slide":
             width, slide = rng.choice([(10, 5), (7, 3), (4, 6)])
-            clause = [f" [RANGE {self.bracket(width)} SLIDE {self.bracket(slide)}{n}]" for n in named]
+            align = rng.choice(["start", "end"])
+            words = f"RANGE {self.bracket(width)} SLIDE {self.bracket(slide)}{' ALIGN END' if align == 'end' else ''}"
+            clause = [f" [{words}{n}]" for n in named]
             every = [(i, j) for j in range(len(items)) for i in range(j)]
             near = [Band(i, j, width * u - 1, width * u - 1) for i, j in every]
-            near.append(Sliding(slide * u, range=width * u))
+            near.append(Sliding(slide * u, range=width * u, align=align))
             return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
         if way == "bracket":
             lengths = [rng.choice([1, 3, 8, 20]) for _ in items]
-            near = [
-                Band(i, j, lengths[j] * u, lengths[i] * u - 1) for j in range(len(items)) for i in range(j)
-            ]
+            every = [(i, j) if kind != "right" else (j, i) for j in range(len(items)) for i in range(j)]
+            near = [Band(i, j, lengths[j] * u, lengths[i] * u - 1) for i, j in every]  # in the order of FROM
             clause = [f" [RANGE {self.bracket(n)}{w}]" for n, w in zip(lengths, named, strict=True)]
             return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
         if way == "within" and all(i.time == "ts" for i in items):
@@ -273,7 +291,7 @@ class Maker:
         items = [self.windowed(window, tb), self.windowed(window, tb)]
         texts = [f"{item.text} AS x{i}" for i, item in enumerate(items)]
         way = rng.randrange(3)
-        if way == 0 and kind not in ("semi", "anti"):
+        if way == 0:
             return items, texts, [], [Band(0, 1, 0, 0)]
         if way == 1:
             back = window.range
@@ -309,7 +327,7 @@ class Maker:
 
         way = rng.choice(["k", "k", "k j", "k s", "%", "none", "tree", "tree"])
         every = range(len(items))
-        if any(i.time == "window_end" for i in items) and way == "k s":
+        if any(i.columns["s"] != "s" or i.text in self.numeric for i in items) and way == "k s":
             way = "k"
         if way == "tree" and len(items) > 2:
             for i in range(1, len(items)):
@@ -375,6 +393,9 @@ class Maker:
         self.case.queries[own] = text + (f" GROUP BY {', '.join(by)}" if by else ""), group
         if loose:
             self.case.loose.add(own)
+            if not is_accepted(self.case.script):  # of a tree, not every time carries progress
+                del self.case.queries[own]
+                return
         if rng.random() < 0.4:
             window = rng.choice([None, Sliding(30 * u, range=30 * u)])
             clause = f" [RANGE {self.bracket(30)}]" if window else ""
@@ -391,6 +412,19 @@ class Maker:
         group = Group(Source((one,)), "ts", Sliding(width, range=width), ("k",), {"n": len})
         text = f"SELECT k, count(*) AS n FROM {one} [RANGE {self.bracket(width // self.unit)}] GROUP BY k"
         self.case.queries[f"beside{len(self.case.queries)}"] = text, group
+
+
+def is_accepted(script: str) -> bool:
+    binder = Binder(())
+    try:
+        for statement in parse_script(script):
+            binder.create(statement)
+        check_graph(binder.graph())
+    except PlanError as e:
+        if "could never close" in str(e):
+            return False
+        raise
+    return True
 
 
 def mentions(condition: str) -> set[str]:

@@ -15,7 +15,7 @@ import pytest
 from sqlglot import exp
 
 from headrace.errors import HeadraceError
-from headrace.logical.graph import Aggregate, Call, Derive, Graph, Merge, Rows
+from headrace.logical.graph import Aggregate, Call, Derive, Graph, Join, Merge, Rows
 from headrace.optimizer import check_graph, optimize
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
@@ -78,6 +78,9 @@ def summary(graph: Graph, name: str) -> list[str]:
     if isinstance(relation, Merge):
         parts = [line for i in relation.inputs if "$" in i for line in summary(graph, i)]
         return [*parts, f"{name}: union of {', '.join(relation.inputs)}"]
+    if isinstance(relation, Join):
+        parts = [line for i in relation.inputs if "$" in i.relation for line in summary(graph, i.relation)]
+        return [*parts, f"{name}: {relation.kind} join of {_join(relation)}"]
     inner = summary(graph, relation.input) if "$" in relation.input else []
     if isinstance(relation, Derive):
         return [*inner, f"{name}: {_listed(relation.outputs)} from {relation.input}{_where(relation.where)}"]
@@ -87,6 +90,19 @@ def summary(graph: Graph, name: str) -> list[str]:
     calls = f" of {', '.join(map(_call, relation.calls))}" if relation.calls else ""
     having = f" having {_sql(relation.having)}" if relation.having is not None else ""
     return [*inner, f"{name}: {_listed(relation.outputs)} from {relation.input}{window}{keys}{calls}{having}"]
+
+
+def _join(join: Join) -> str:
+    """The inputs with their keys and times, how near they are, and the rest of the condition."""
+    inputs = [f"{i.relation} by ({', '.join(map(_sql, i.keys))}) on {i.time}" for i in join.inputs]
+    near = [f"t{g.after} <= t{g.before} {g.ticks:+}" for g in join.bounds.gaps]
+    near += [
+        f"t{w.one}, t{w.other} in one window of {w.width}" + (f" from {w.offset}" if w.offset else "")
+        for w in join.bounds.windows
+    ]
+    window = f" [{_window(join.window)}]" if join.window is not None else ""
+    order = f", {join.order}" if join.order else ""
+    return f"{', '.join(inputs)}: {', '.join(near)}{_where(join.condition)}{window}{order}"
 
 
 def _sql(node: exp.Expr) -> str:

@@ -111,10 +111,11 @@ class _Round:
         if window is None:
             return f"SELECT {outputs} FROM {source}{where}"
         ticks = ", ".join(f"i{i}._t" for i in range(len(self.inputs)))
-        first = _floor(f"greatest({ticks}) - {window.range + window.origin}", window.slide)
-        last = _floor(f"least({ticks}) - {window.origin}", window.slide)
+        zero = window.start_of(0)
+        first = _floor(f"greatest({ticks}) - {window.range + zero}", window.slide)
+        last = _floor(f"least({ticks}) - {zero}", window.slide)
         wids = f"SELECT * EXCLUDE (_t), unnest(range({first} + 1, {last} + 1)) AS _wid FROM {source}{where}"
-        start = f"_wid * {window.slide} + {window.origin}"
+        start = f"_wid * {window.slide} + {zero}"
         return (
             f"SELECT {outputs} FROM (SELECT *, {start} AS _ws, {start} + {window.range} AS _we FROM ({wids}))"
         )

@@ -31,7 +31,7 @@ def find_common_window(items: Sequence[FromItem], fail_at: FailAt) -> Sliding | 
         return None
     unit, first = items[0].relation.unit, written[0]
     if any(c is not None and c.tumbling for c in clauses):
-        return Sliding(length := _length(first, unit, fail_at), range=length)
+        return _tumble(first, unit, fail_at)
     specs = {None if c is None else _spec(c, unit, fail_at) for c in clauses}
     if len(specs) > 1:
         what = "windows with a SLIDE join rows of common windows: give all inputs the same window"
@@ -52,12 +52,12 @@ def add_time_clauses(
         for i in range(j):
             one, two, first, second = place[i], place[j], clauses[i], clauses[j]
             if tumbling is not None:
-                width = _length(tumbling, unit, fail_at)
+                window = _tumble(tumbling, unit, fail_at)
                 for other in (first, second):
-                    if other is not None and (not other.tumbling or _length(other, unit, fail_at) != width):
-                        what = "a tumbling-window join has windows of one length on all inputs"
+                    if other is not None and (not other.tumbling or _tumble(other, unit, fail_at) != window):
+                        what = "a tumbling-window join has windows of one length and origin on all inputs"
                         raise fail_at(other.start, other.end, what)
-                conditions.windows.append(CommonWindow(one, two, width, 0))
+                conditions.windows.append(CommonWindow(one, two, window.range, window.origin))
                 continue
             if first is not None:
                 conditions.gaps.append(Gap(one, two, _length(first, unit, fail_at) - 1))  # an open end
@@ -83,6 +83,12 @@ def _spec(clause: BracketWindow, unit: str, fail_at: FailAt) -> Sliding:
         what = "a join's window has a length: RANGE ALL would keep rows for ever"
         raise fail_at(clause.start, clause.end, what)
     return spec
+
+
+def _tumble(clause: BracketWindow, unit: str, fail_at: FailAt) -> Sliding:
+    """The windows of RANGE TUMBLING, the same ones whichever multiple their origin is."""
+    spec = _spec(clause, unit, fail_at)
+    return Sliding(spec.range, spec.origin % spec.range, range=spec.range)
 
 
 def _length(clause: BracketWindow, unit: str, fail_at: FailAt) -> int:
