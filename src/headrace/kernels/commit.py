@@ -48,6 +48,7 @@ def make_orders(
     now: int | None = None,
     since: int = 0,
     told: Mapping[str, Observation] | None = None,
+    tables: Mapping[str, str] | None = None,
 ) -> Orders:
     """The orders for the batch that follows `manifest`."""
     known = {n.name for n in program.nodes}
@@ -66,6 +67,7 @@ def make_orders(
         scratch=scratch,
         since=since,
         told=told or {},
+        tables=tables or {},
     )
 
 

@@ -13,7 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.program.messages import Flush
-from headrace.program.program import Advance, Compute, GatherNode, JoinRows, PaneNode, Program, Send
+from headrace.program.program import (
+    Advance,
+    Compute,
+    GatherNode,
+    JoinRows,
+    LookUp,
+    PaneNode,
+    Program,
+    Send,
+    TransitNode,
+)
 from headrace.progress.waits import Waits
 
 
@@ -36,7 +46,7 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
     for step in (s for level in program.levels for s in level.steps):
         if isinstance(step, Advance) and step.node in latest:
             found, tick = program.node(step.node), latest[step.node]
-            if isinstance(found, GatherNode):
+            if isinstance(found, (GatherNode, TransitNode)):
                 ends[found.view] = tick + 1
             elif isinstance(found, PaneNode):
                 for output in found.outputs:
@@ -52,7 +62,7 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
                 for side in step.inputs[: 2 if step.kind == "full" else 1]:
                     if side.node in latest:
                         complete(side.complete, latest[side.node] + 1)
-        elif isinstance(step, Compute) and step.source in ends:
+        elif isinstance(step, (Compute, LookUp)) and step.source in ends:
             ends[step.view] = max(ends.get(step.view, ends[step.source]), ends[step.source])
         elif isinstance(step, Send) and step.source in ends:
             latest[step.node] = max(latest.get(step.node, ends[step.source] - 1), ends[step.source] - 1)

@@ -22,8 +22,10 @@ from headrace.kernels.join_rows import define_join
 from headrace.kernels.node_segments import NodeSegments
 from headrace.kernels.operator import CEILING, FLOOR, Operator, split_rounds
 from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
+from headrace.kernels.passed_rows import PassedRows
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.sql_pieces import pid_sql
+from headrace.kernels.static_tables import StaticTables
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.messages import (
@@ -36,7 +38,19 @@ from headrace.program.messages import (
     StreamProgress,
     Timings,
 )
-from headrace.program.program import Advance, Compute, Emit, JoinRows, Node, PaneNode, Program, RowNode, Send
+from headrace.program.program import (
+    Advance,
+    Compute,
+    Emit,
+    JoinRows,
+    LookUp,
+    Node,
+    PaneNode,
+    Program,
+    RowNode,
+    Send,
+    TransitNode,
+)
 from headrace.progress import (
     NOTHING_SEEN,
     Frontier,
@@ -113,6 +127,7 @@ class Slot:
         self.level, self._steps = level, program.levels[level].steps
         con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
         self.space = Workspace(con, program.levels[level].stored)
+        self.tables = StaticTables(self.space, orders.store, orders.tables)
         self.results = ResultWriter(orders.store, orders.version, program.schemas)
         self.pids = pids_of(orders.route, slot)
         self._load = self._close = 0.0
@@ -130,6 +145,8 @@ class Slot:
             needed = meld_waits(node.needed, self._frontiers[1]).bound
             segments = self.segments[node.name]
             return StoredRows(node, self.space, segments.read_between, FLOOR if needed is None else needed)
+        if isinstance(node, TransitNode):
+            return PassedRows(node, self.space)
         if not isinstance(node, PaneNode):
             return Gathering(node, self.space)
         known = [meld_waits(node.waits, frontiers) for frontiers in self._frontiers]
@@ -173,9 +190,11 @@ class Slot:
             elif isinstance(step, JoinRows):
                 self._join(step)
             elif self.space.is_empty(step.source):
-                if isinstance(step, Compute):
+                if isinstance(step, (Compute, LookUp)):
                     self.space.define_empty(step.view)
-            elif isinstance(step, Compute):
+            elif isinstance(step, (Compute, LookUp)):
+                if isinstance(step, LookUp):
+                    self.tables.open(step.table)
                 self.space.define(step.view, step.sql, step.source)
             elif isinstance(step, Send):
                 yield from self._send(step)
@@ -191,6 +210,9 @@ class Slot:
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:
         node = self.program.node(step.node)
         sql = f"SELECT {pid_sql(node, self.program.pids)} AS pid, * FROM ({step.sql})"
+        if isinstance(node, RowNode):  # a lookup passes late rows on, and a join takes none
+            passed = meld_waits(node.waits, self._frontiers[0]).bound
+            sql += f" WHERE _t >= {passed}" if passed is not None else ""
         table = self.space.query(sql, step.source)
         if not table.num_rows:
             return

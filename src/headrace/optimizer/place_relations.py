@@ -9,22 +9,34 @@ union that changes the type of a partitioning column loses it.
 The inputs of a join are kept as tables of rows, by its keys; joins that agree on an input and its keys share one. They
 run in the slots of the highest level any input comes from, or of the next one where the rows are not together.
 
+A lookup in a static table needs no rows together, so it runs where its input is. Rows over streams are nowhere yet: they are
+sent to slots by the lookup's keys, and nothing is kept of them.
+
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
 table are asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from headrace.dialect.duck_expression import spark_sql
-from headrace.logical.graph import Aggregate, Derive, Join, Merge, Rows
+from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows
 from headrace.optimizer.describe import describe_input
-from headrace.optimizer.plan import Exchange, GatherTable, PaneTable, Part, Plan, RowTable, Table
-from headrace.optimizer.trace_columns import cast_to, find_leaves
+from headrace.optimizer.plan import (
+    Exchange,
+    GatherTable,
+    PaneTable,
+    Part,
+    Plan,
+    RowTable,
+    Table,
+    TransitTable,
+)
+from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column
 from headrace.partitioning.common_keys import common_keys, find_key_outputs
 from headrace.windows import share_grid
 
@@ -59,6 +71,9 @@ class _Placing:
             elif isinstance(relation, Join):
                 if name in self.plan.used:
                     self._place_join(relation)
+            elif isinstance(relation, Lookup):
+                if name in self.plan.used:
+                    self._place_lookup(relation)
             elif isinstance(relation, Derive):
                 self.parts[name] = tuple(_derive(relation, p) for p in self.parts.get(relation.input, ()))
             elif isinstance(relation, Aggregate) and name in self.plan.used:
@@ -160,6 +175,46 @@ class _Placing:
             self.exchanges.append(Exchange(id_, level, exchanged, reason))
         return id_
 
+    # -- lookups --------------------
+    def _place_lookup(self, lookup: Lookup) -> None:
+        shown = {c.column: c.name for c in lookup.visible if c.input == 0}
+        parts = self.parts.get(lookup.input, ())
+        if find_leaves(self.graph, lookup.input):
+            parts = (self._send_through(lookup),)
+        self.parts[lookup.name] = tuple(_rename_partition(part, shown) for part in parts)
+
+    def _send_through(self, lookup: Lookup) -> Part:
+        """Rows of streams in slots, by the keys of the lookup; lookups that agree on them share the way."""
+        mine, types = tuple(k for k, _ in lookup.keys), self.plan.joins.get(lookup.name)
+        keys, key_types = mine, types.keys if types is not None else ()
+        if types is not None:
+            keys = tuple(map(cast_to, mine, types.inputs[0], types.keys))
+        if not keys:  # any slot will do
+            times = tuple(self.plan.passages[lookup.input].columns)[:1]
+            keys = tuple(name_column(c) for c in times)
+            key_types = tuple(self.plan.types.get(lookup.input, {}).get(c, "bigint") for c in times)
+        wanted = {c.column for c in (*lookup.visible, *lookup.hidden) if c.input == 0}
+        columns = tuple(c for c in self.graph.relations[lookup.input].columns if c in wanted)
+        level = max((p.level + 1 for p in self.parts.get(lookup.input, ())), default=0)
+        agreed = ("transit", self._describe_rows(lookup.input), tuple(map(spark_sql, keys)), key_types, level)
+        found = self.shared.get(agreed)
+        if found is None:
+            found = self.shared[agreed] = f"t{len(self.tables)}"
+            label = f"rows of {describe_input(self.graph, lookup.input)} for {lookup.alias}"
+            by = tuple(range(len(keys)))
+            table = TransitTable(found, label, lookup.input, keys, key_types, columns, (lookup.name,), level, by)
+            self.tables[found] = table
+            reason = f"rows of {describe_input(self.graph, lookup.input)} are looked up in {lookup.table}"
+            self.exchanges.append(Exchange(found, level, tuple(k.sql(dialect="spark") for k in keys), reason))
+        else:
+            old = self.tables[found]
+            assert isinstance(old, TransitTable)
+            every = tuple(c for c in self.graph.relations[old.input].columns if c in columns or c in old.columns)
+            self.tables[found] = replace(old, columns=every, members=(*old.members, lookup.name))
+        plain = [k.name if isinstance(k, exp.Column) else None for k in keys]
+        named = tuple(n for n in plain if n is not None)
+        return Part(level, named if len(named) == len(plain) and named else None, found)
+
     def _describe_rows(self, name: str) -> Hashable:
         """What relations must agree on to be the same rows: for those over streams, streams and filters."""
         relation = self.graph.relations[name]
@@ -225,7 +280,11 @@ class _Placing:
 
 
 def _derive(relation: Derive, part: Part) -> Part:
-    carried = {e.name: n for n, e in relation.outputs if isinstance(e, exp.Column)}
+    return _rename_partition(part, {e.name: n for n, e in relation.outputs if isinstance(e, exp.Column)})
+
+
+def _rename_partition(part: Part, carried: Mapping[str, str]) -> Part:
+    """A part of a relation whose columns are carried on under other names."""
     if part.partition is None or not all(c in carried for c in part.partition):
         return replace(part, partition=None)
     return replace(part, partition=tuple(carried[c] for c in part.partition))

@@ -17,7 +17,7 @@ from sqlglot import exp
 from headrace.logical.graph import Aggregate, Graph, Join
 from headrace.logical.progress_columns import ProgressColumns, find_waits
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.progress.waits import Waits
+from headrace.progress.waits import Wait, Waits
 from headrace.windows import Grid, WindowSpec
 
 PIDS = 128
@@ -61,7 +61,7 @@ class AggregateTypes:
 
 @dataclass(frozen=True)
 class JoinTypes:
-    """Spark's types of a join's keys: those they are compared in, and those of each input."""
+    """Spark's types of the keys of a join or a lookup: those they are compared in, and those of each input."""
 
     keys: tuple[str, ...]
     inputs: tuple[tuple[str, ...], ...]
@@ -122,7 +122,22 @@ class RowTable:
         return tuple(dict.fromkeys(join for join, _ in self.readers))
 
 
-Table = PaneTable | GatherTable | RowTable
+@dataclass(frozen=True)
+class TransitTable:
+    """Rows of a relation over streams on their way through slots, where lookups read them; nothing is kept."""
+
+    id: str
+    label: str
+    input: str
+    keys: tuple[exp.Expr, ...]  # over the columns of the input, in the types that lookups compare
+    types: tuple[str, ...]
+    columns: tuple[str, ...]  # of the input, that readers need
+    members: tuple[str, ...]  # the lookups that read it
+    level: int
+    partition: tuple[int, ...]
+
+
+Table = PaneTable | GatherTable | RowTable | TransitTable
 
 
 @dataclass(frozen=True)
@@ -259,6 +274,8 @@ class Plan:
             join = self.graph.relations[found.readers[0][0]]
             assert isinstance(join, Join)
             return self.passages[found.input].columns[join.inputs[found.readers[0][1]].time]
+        if isinstance(found, TransitTable):
+            return tuple(Wait(stream) for stream in self.passages[found.input].streams)
         aggregate = self.graph.relations[found.members[0]]
         assert isinstance(aggregate, Aggregate)
         return find_waits(self.graph, aggregate)

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from headrace.optimizer.plan import Plan
-from headrace.program.program import Advance, Emit, JoinRows, PaneNode, Program, RowNode, Send, Step
+from headrace.program.program import (
+    Advance,
+    Emit,
+    JoinRows,
+    PaneNode,
+    Program,
+    RowNode,
+    Send,
+    Step,
+    TransitNode,
+)
 
 
 def explain_program(plan: Plan, program: Program) -> str:
@@ -13,7 +23,7 @@ def explain_program(plan: Plan, program: Program) -> str:
         lines += [f"  {c.name} = {c.expression.sql(dialect='spark')} ({c.type})" for c in plan.columns[stream]]
     for node in program.nodes:
         lines += ["", f"node {node.name} ({node.label})"]
-        if isinstance(node, RowNode):
+        if isinstance(node, (RowNode, TransitNode)):
             for given in node.feeds:
                 listed = [f"k{i} = {k}" for i, k in enumerate(given.keys)]
                 listed += [f"v{i} = {v}" for i, v in enumerate(given.values)]

@@ -16,12 +16,13 @@ from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.errors import PlanError
 from headrace.kernels.sql_pieces import hash_pid_sql, pane_sql
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Join, Merge, Rows
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Join, Lookup, Merge, Rows
 from headrace.logical.progress_columns import find_time
-from headrace.optimizer.plan import PaneTable, Part, Plan, RowTable, Table
+from headrace.optimizer.plan import PaneTable, Part, Plan, RowTable, Table, TransitTable
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
 from headrace.physical.lower_join import describe_stored, lower_join, lower_row_table, time_sql
+from headrace.physical.lower_lookup import find_passed_streams, lower_lookup, lower_transit
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
 from headrace.program.program import (
@@ -31,6 +32,7 @@ from headrace.program.program import (
     Emit,
     GatherNode,
     Level,
+    LookUp,
     Node,
     PaneNode,
     Program,
@@ -40,6 +42,7 @@ from headrace.program.program import (
     SourceFeed,
     SourceStream,
     Step,
+    TransitNode,
 )
 
 
@@ -81,6 +84,8 @@ class _Lowering:
                 ]
             elif isinstance(relation, Join):
                 self._join(relation)
+            elif isinstance(relation, Lookup):
+                self._lookup(relation)
             elif isinstance(relation, Derive):
                 self._derive(relation)
             elif self.plan.parts.get(name):
@@ -110,7 +115,27 @@ class _Lowering:
         self._step(part.level, lower_join(self.plan, self.sql, join, nodes, tables, view))
         self.views[join.name] = [_View(view, part)]
 
-    def _send_rows(self, node: RowNode, table: RowTable, time: str) -> None:
+    def _lookup(self, lookup: Lookup) -> None:
+        """A step over what slots hold, or over rows that are sent through them."""
+        parts, sources = self.plan.parts[lookup.name], self.views.get(lookup.input, [])
+        table = self.plan.tables[parts[0].table] if parts else None
+        transit = isinstance(table, TransitTable) and lookup.name in table.members
+        if isinstance(table, TransitTable) and transit:
+            if table.id not in self.nodes:
+                name = self._name_node(table, describe_stored(self.plan, table))
+                self.nodes[table.id] = lower_transit(self.plan, table, name)
+                self._send_rows(self.nodes[table.id], table, next(iter(self.plan.passages[table.input].columns), ""))
+                self._step(table.level, Advance(name))
+            node = self.nodes[table.id]
+            assert isinstance(node, TransitNode)
+            sources = [_View(node.view, parts[0])]
+        for source, part in zip(sources, parts, strict=True):
+            view = self._name_view("l")
+            sql = lower_lookup(self.plan, self.sql, lookup, source.name, transit)
+            self._step(part.level, LookUp(view, sql, source.name, lookup.table))
+            self.views.setdefault(lookup.name, []).append(_View(view, part))
+
+    def _send_rows(self, node: Node, table: RowTable | TransitTable, time: str) -> None:
         """Rows of slots on their way to a table."""
         scope = dict(self.plan.types[table.input])
         relation = self.graph.relations[table.input]
@@ -119,7 +144,8 @@ class _Lowering:
             scope |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(table.input))
         for view in self.views.get(table.input, ()):
             keys = [self.sql.translate_in(table.input, k, scope).sql for k in table.keys]
-            listed = [f"{time_sql(self.graph, table.input, time)} AS _t"]
+            tick = time_sql(self.graph, table.input, time) if time else "0::BIGINT"
+            listed = [f"{tick} AS _t"]
             listed += [f"{normalize_key(k, t)} AS k{i}" for i, (k, t) in enumerate(zip(keys, table.types, strict=True))]
             listed += [f"{quote_name(c)} AS v{i}" for i, c in enumerate(table.columns)]
             sql = f"SELECT * FROM (SELECT {', '.join(listed)} FROM {view.name}) WHERE _t IS NOT NULL"
@@ -325,6 +351,12 @@ class _Lowering:
             self._step(view.part.level, Emit(name, sql, view.name, node, bool(pid)))
 
     # -- the whole --------------------
+    def _streams_into(self, node: PaneNode | RowNode) -> set[str]:
+        """The streams whose rows come to a node late if they are late: nothing between them waits."""
+        table = self.plan.tables[next(id_ for id_, found in self.nodes.items() if found is node)]
+        source = table.input if isinstance(table, RowTable) else self._relation(table.members[0]).input
+        return {f.stream for f in node.feeds} | find_passed_streams(self.graph, source)
+
     def _program(self) -> Program:
         plan, nodes = self.plan, tuple(self.nodes.values())
         passing = tuple(RowsQuery(p.query, p.stream, p.where, p.columns) for p in plan.passing)
@@ -334,7 +366,7 @@ class _Lowering:
             missable = [
                 (window, node.waits)
                 for node in nodes
-                if isinstance(node, PaneNode) and any(f.stream == stream.name for f in node.feeds)
+                if isinstance(node, PaneNode) and stream.name in self._streams_into(node)
                 for window in node.windows
             ]
             early = [
@@ -343,7 +375,7 @@ class _Lowering:
                 if isinstance(node, PaneNode) and node.groups and any(f.stream == stream.name for f in node.feeds)
                 for window in node.windows
             ]
-            joined = [n.waits for n in nodes if isinstance(n, RowNode) and any(f.stream == stream.name for f in n.feeds)]
+            joined = [n.waits for n in nodes if isinstance(n, RowNode) and stream.name in self._streams_into(n)]
             observed = plan.observed[stream.name]
             streams.append(
                 SourceStream(
@@ -384,5 +416,5 @@ def _group_sql(place: list[str], keys: Sequence[str], subs: Sequence[str], sourc
 
 def _make_level(steps: Sequence[Step]) -> Level:
     """Relations read more than once are stored once computed; the others melt into their reader's statement."""
-    readers = [s.source for s in steps if isinstance(s, (Compute, Send, Emit))]
+    readers = [s.source for s in steps if isinstance(s, (Compute, LookUp, Send, Emit))]
     return Level(tuple(steps), frozenset(name for name in readers if readers.count(name) > 1))

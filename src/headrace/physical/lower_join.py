@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.logical.graph import Graph, Join
-from headrace.optimizer.plan import Plan, RowTable
+from headrace.optimizer.plan import Plan, RowTable, TransitTable
 from headrace.physical.keys import normalize_key
 from headrace.physical.result_sql import ResultSql, show_window_sql
 from headrace.program.program import JoinRows, JoinSide, RowFeed, RowNode
@@ -39,7 +39,7 @@ def lower_row_table(plan: Plan, table: RowTable, name: str) -> RowNode:
     )
 
 
-def describe_stored(plan: Plan, table: RowTable) -> object:
+def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
     """What a table of rows stores, down to the text of its columns: its name is a hash of it."""
     feeds = []
     for feed in plan.row_feeds[table.id]:
@@ -48,7 +48,8 @@ def describe_stored(plan: Plan, table: RowTable) -> object:
         feeds.append((feed.stream, where, [text[k] for k in feed.keys], [text[v] for v in feed.values]))
     query = plan.graph.queries.get(table.input)
     keys = [spark_sql(k) for k in table.keys]
-    return ("rows", feeds or (table.input, query), keys, table.types, table.columns, table.generation)
+    generation = table.generation if isinstance(table, RowTable) else "transit"
+    return ("rows", feeds or (table.input, query), keys, table.types, table.columns, generation)
 
 
 def input_waits(plan: Plan, join: Join) -> list[Waits]:

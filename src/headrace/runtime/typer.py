@@ -22,7 +22,7 @@ from headrace.dialect.duck_cast import spark_name
 from headrace.dialect.java_numbers import use_java
 from headrace.errors import SqlError
 from headrace.logical.functions import nearest_aggregate
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Graph, Join, Merge, Rows
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Graph, Join, Lookup, Merge, Rows
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys
@@ -76,6 +76,8 @@ class SparkTyper:
         return self._schemas[name]
 
     def _compute(self, name: str) -> StructType:
+        if name in self.graph.tables:
+            return self._analyse(name, f"SELECT * FROM {_row(dict(self.graph.tables[name].schema))}")
         relation = self.graph.relations[name]
         if name in self.graph.streams:
             columns = dict(self.graph.streams[name].columns)
@@ -89,6 +91,8 @@ class SparkTyper:
             return self._analyse(name, " UNION ALL ".join(arms))
         if isinstance(relation, Join):
             return self._join(relation)
+        if isinstance(relation, Lookup):
+            return self._lookup(relation)
         if isinstance(relation, Merge):
             arms = [
                 "SELECT "
@@ -118,6 +122,15 @@ class SparkTyper:
         listed = ", ".join(_name(c) for c in relation.columns) or "1"
         where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
         return self._analyse(relation.name, f"SELECT {listed} FROM {_row(columns)}{where}")
+
+    def _lookup(self, relation: Lookup) -> StructType:
+        """The columns of a lookup; the condition is analysed with them."""
+        sources = [self.schema(relation.input), self.schema(relation.table)]
+        every = (*relation.visible, *relation.hidden)
+        row = _row({c.name: _ddl(sources[c.input][c.column].dataType) for c in every})
+        listed = ", ".join(_name(c) for c in relation.columns) or "1"
+        where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
+        return self._analyse(relation.name, f"SELECT {listed} FROM {row}{where}")
 
     def _aggregated(self, relation: Aggregate, scope: Mapping[str, str]) -> str:
         """A relation of the keys and aggregates, and of the columns in `scope`."""
@@ -155,9 +168,9 @@ class SparkTyper:
                 called = unknown[1].lower()
                 near = nearest_aggregate(called, self.user)
                 text = f"there is no function {called!r}" + (f". Did you mean {near!r}?" if near else "")
-            raise SqlError(
-                f"{'stream' if name in self.graph.streams else 'query'} {name.split('$')[0]}: {text}"
-            ) from e
+            kinds = (("stream", self.graph.streams), ("table", self.graph.tables))
+            kind = next((word for word, known in kinds if name in known), "query")
+            raise SqlError(f"{kind} {name.split('$')[0]}: {text}") from e
 
 
 def java_release(spark: SparkSession) -> int:

@@ -3,7 +3,7 @@
 Inner joins are pooled: their conditions, in ON or WHERE, say together which keys are equal and how near rows are in time, and
 the order they are joined in is chosen (`logical/order_joins.py`). Outer joins are taken as written, from the left. EXISTS,
 IN and NOT EXISTS are semi- and anti-joins of what FROM gives with what the sub-select reads. What concerns one input alone is
-applied to that input, before anything is kept.
+applied to that input, before anything is kept. Static tables are looked up when the streams are joined (`bind_lookup.py`).
 
 A join that nothing bounds in time is refused: its state could never be purged (document 003, section 5.2).
 """
@@ -17,13 +17,23 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from headrace.errors import PlanError, SqlError
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Graph, Join, JoinColumn, JoinInput, Relation
+from headrace.logical.graph import (
+    WINDOW_COLUMNS,
+    Aggregate,
+    Graph,
+    Join,
+    JoinColumn,
+    JoinInput,
+    Relation,
+    StaticTable,
+)
 from headrace.logical.order_joins import JoinStep, order_joins
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import both, substitute
 from headrace.logical.time_bounds import CommonWindow, Gap, TimeBounds
+from headrace.sql.bind_lookup import bind_lookup, choose_kind, is_table
 from headrace.sql.join_conditions import Conditions, ConditionSorter, TimeColumn, split_conjuncts
-from headrace.sql.join_names import FromItem, JoinNames, join_column
+from headrace.sql.join_names import FromItem, Joined, JoinNames, join_column, used_columns
 from headrace.sql.join_windows import add_time_clauses, find_common_window
 from headrace.windows import Sliding
 
@@ -32,15 +42,6 @@ _SUGGESTION = (
     "like {a} [RANGE 5 MINUTES], {b} [RANGE 5 MINUTES]"
 )
 _SECOND = 1_000_000
-
-
-@dataclass
-class Joined:
-    """What FROM has given so far: a relation, and which columns of the join it has under which names."""
-
-    relation: Relation
-    columns: dict[str, str]  # name in the join -> column of the relation
-    items: tuple[FromItem, ...]
 
 
 @dataclass
@@ -68,7 +69,7 @@ class JoinBinder:
         they stand in, what they read, and their own WHERE.
         """
         self._check_items(items)
-        window = find_common_window(items, self.fail_at)
+        window = find_common_window([i for i in items if not is_table(i)], self.fail_at)
         self.names = names = JoinNames(items, self.fail, window is not None)
         select = select.copy()
         where = split_conjuncts(select.args["where"].this) if select.args.get("where") else []
@@ -87,7 +88,7 @@ class JoinBinder:
             for part in (*select.expressions, grouped and select.args["group"], select.args.get("having"))
             if part
             for c in part.find_all(exp.Column)
-        } | ({n for c in plain for n in _used(c)} if outer else set())
+        } | ({n for c in plain for n in used_columns(c)} if outer else set())
         looked = [(node, item, self._lookup_conditions(node, item, own)) for node, item, own in lookups]
         on = [self._on(items, k) for k in range(len(items))]
         self.conjuncts = [
@@ -107,7 +108,10 @@ class JoinBinder:
             done = self._join_two(done, item, kind, conditions, [])
         select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
         select.set("joins", None)
-        return self._rename(done), select
+        renamed: dict[str, exp.Expr] = {name: join_column(c) for name, c in done.columns.items() if c != name}
+        renewed = substitute(select, renamed)
+        assert isinstance(renewed, exp.Select)
+        return done.relation, renewed
 
     def _flatten_clause(self, select: exp.Select, clause: exp.Expr) -> exp.Expr:
         """GROUP BY and HAVING may speak of names that SELECT gives."""
@@ -132,7 +136,7 @@ class JoinBinder:
                     item.node, f"{item.alias!r} is in FROM twice: give one of them another name with AS"
                 )
             seen.add(item.alias.lower())
-        units = {i.relation.unit for i in items}
+        units = {i.relation.unit for i in items if not isinstance(i.relation, StaticTable)}
         if len(units) > 1:
             raise self.fail(
                 items[-1].node, "inputs with times and inputs with integers as progress have no common time"
@@ -172,8 +176,30 @@ class JoinBinder:
         where: list[exp.Expr],
         window: Sliding | None,
     ) -> tuple[Joined, list[exp.Expr]]:
+        """The streams first, then the tables, each with the conditions that need nothing after it."""
+        streams = [i for i in items if not is_table(i)]
+        if not streams:
+            raise self.fail(items[0].node, "tables alone never change: join them with a stream or a query")
+        inside = {i.flat(c) for i in streams for c in i.relation.columns}
+        waiting = [*(c for each in on for c in each), *where]
+        mine, waiting = _divide(waiting, inside)
+        done, rest = self._pool_streams(streams, mine, window)
+        for item in (i for i in items if is_table(i)):
+            inside |= {item.flat(c) for c in item.relation.columns}
+            mine, waiting = _divide(waiting, inside)
+            done = self._look_up(done, item, "inner", mine)
+        return done, rest
+
+    def _look_up(self, done: Joined, item: FromItem, kind: str, conjuncts: list[exp.Expr]) -> Joined:
+        inside = {*done.columns, *(item.flat(c) for c in item.relation.columns)}
+        later = {n for c in self.conjuncts if not used_columns(c) <= inside for n in used_columns(c)}
+        return bind_lookup(self.graph(), self.add, self.name(), done, item, kind, conjuncts, self.shown | later)
+
+    def _pool_streams(
+        self, items: Sequence[FromItem], conjuncts: list[exp.Expr], window: Sliding | None
+    ) -> tuple[Joined, list[exp.Expr]]:
         parts = [self._part(item) for item in items]
-        conditions = self._sort(parts, [c for each in on for c in each] + where)
+        conditions = self._sort(parts, conjuncts)
         self._add_windows(conditions, items, range(len(items)))
         parts = self._narrow(parts, conditions)
         if len(parts) == 1:
@@ -232,10 +258,11 @@ class JoinBinder:
         self, items: Sequence[FromItem], on: list[list[exp.Expr]], where: list[exp.Expr]
     ) -> tuple[Joined, list[exp.Expr]]:
         """Joins as written, from the left; WHERE comes after them."""
+        items, on = self._begin_with_stream(items, on)
         done = self._part(items[0])
         kept = all(i.kind in ("inner", "left") for i in items[1:])
         first = {items[0].flat(c) for c in items[0].relation.columns}
-        early = [c for c in where if kept and (used := _used(c)) and used <= first]
+        early = [c for c in where if kept and (used := used_columns(c)) and used <= first]
         if early:
             done = self._narrow([done], Conditions(single=[(0, c) for c in early]))[0]
         waiting = [c for c in where if c not in early]
@@ -249,21 +276,38 @@ class JoinBinder:
                 more = [
                     c
                     for c in waiting
-                    if safe and _used(c) <= seen and _used(c) & set(self._part(item).columns)
+                    if safe and used_columns(c) <= seen and used_columns(c) & {item.flat(n) for n in item.relation.columns}
                 ]
                 waiting = [c for c in waiting if c not in more]
             done = self._join_two(done, item, item.kind, [*on[k], *more], items[:k])
         return done, waiting
 
+    def _begin_with_stream(
+        self, items: Sequence[FromItem], on: list[list[exp.Expr]]
+    ) -> tuple[Sequence[FromItem], list[list[exp.Expr]]]:
+        """A table that is written first is looked up by what is joined to it."""
+        if not is_table(items[0]):
+            return items, on
+        second = items[1]
+        if is_table(second):
+            raise self.fail(items[0].node, "write a stream before the tables it is joined with")
+        kind = choose_kind({"left": "right", "right": "left"}.get(second.kind, second.kind), items[0], second.alias, self.fail)
+        if second.kind in ("semi", "anti"):
+            raise self.fail(items[0].node, f"{items[0].alias} is a table, whose rows cannot be results of a stream")
+        return [second, replace(items[0], kind=kind), *items[2:]], [[], on[1], *on[2:]]
+
     def _join_two(
         self, left: Joined, item: FromItem, kind: str, conjuncts: list[exp.Expr], before: Sequence[FromItem]
     ) -> Joined:
+        if is_table(item):
+            kind = choose_kind(kind, item, left.items[0].alias, self.fail)
+            return self._look_up(left, item, kind, conjuncts)
         right = self._part(item)
         parts = [right, left] if kind == "right" else [left, right]
         kind = "left" if kind == "right" else kind
         flipped = parts[0] is right
         conditions = self._sort(parts, conjuncts)
-        for one in before:
+        for one in (i for i in before if not is_table(i)):
             self._add_windows(conditions, [one, item], [int(flipped), 1 - int(flipped)])
         kept = {"inner": (), "left": (0,), "full": (0, 1), "semi": (), "anti": (0,)}[kind]
         conditions.rest += [c for i, c in conditions.single if i in kept]
@@ -313,8 +357,8 @@ class JoinBinder:
         )
         shown = [i for i in range(len(done)) if i == 0 or kind not in ("semi", "anti")]
         inside = {n for d in done for n in d.columns}
-        wanted = self.shown | {n for c in self.conjuncts if not _used(c) <= inside for n in _used(c)}
-        needed = _used(condition) if condition is not None else set()
+        wanted = self.shown | {n for c in self.conjuncts if not used_columns(c) <= inside for n in used_columns(c)}
+        needed = used_columns(condition) if condition is not None else set()
         columns = [JoinColumn(n, i, c) for i, d in enumerate(done) for n, c in d.columns.items()]
         times = [find_progress(self.graph(), d.relation.name) for d in done]
         visible = tuple(
@@ -390,13 +434,8 @@ class JoinBinder:
         )
 
     def _part(self, item: FromItem) -> Joined:
+        assert not isinstance(item.relation, StaticTable)
         return Joined(item.relation, {item.flat(c): c for c in item.relation.columns}, (item,))
-
-    def _rename(self, done: Joined) -> Relation:
-        """The relation, its columns under the names of the join."""
-        if all(name == column for name, column in done.columns.items()):
-            return done.relation
-        raise PlanError("a query over one input has nothing to join")  # pragma: no cover
 
     # -- conditions --------------------
     def _sort(self, parts: list[Joined], conjuncts: Sequence[exp.Expr]) -> Conditions:
@@ -482,8 +521,10 @@ class JoinBinder:
         )
 
 
-def _used(node: exp.Expr) -> set[str]:
-    return {c.name for c in node.find_all(exp.Column)}
+def _divide(conjuncts: Sequence[exp.Expr], inside: set[str]) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """Conditions over these columns alone, and the others."""
+    mine = [c for c in conjuncts if used_columns(c) <= inside]
+    return mine, [c for c in conjuncts if not used_columns(c) <= inside]
 
 
 def _leaves(step: JoinStep) -> frozenset[int]:

@@ -3,7 +3,14 @@
 from headrace.state.disk import FileEntry
 from headrace.state.format import FORMAT, check_format
 from headrace.state.lock import CheckpointLock
-from headrace.state.manifest import Manifest, ManifestLog, ResultFile, StreamState, collect_garbage
+from headrace.state.manifest import (
+    Manifest,
+    ManifestLog,
+    ResultFile,
+    StreamState,
+    TableVersion,
+    collect_garbage,
+)
 from headrace.state.route import initial_route, pids_of, rescale
 from headrace.state.segment import SegmentMeta, Span, pid_sizes, read_segment, write_segment
 from headrace.state.store import Store
@@ -19,6 +26,7 @@ __all__ = [
     "Span",
     "Store",
     "StreamState",
+    "TableVersion",
     "check_format",
     "collect_garbage",
     "initial_route",

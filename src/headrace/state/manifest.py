@@ -5,7 +5,7 @@ which is one atomic step (`Store.publish`). Always true of a sound log:
 
 * versions are 1, 2, …, n without a gap, and a version, once there, never changes; so what was read of it
   may be kept in memory, and finding new versions is probing for n + 1;
-* every file that a run or a reader needs is named by a manifest: live segments by the last one (those of
+* every file that a run or a reader needs is named by a manifest: live segments and tables by the last one (those of
   the one before are kept, to go back to), results and late rows by the one that added them. What no
   manifest names is left over from a crash or a lost attempt, and is garbage.
 
@@ -29,16 +29,17 @@ from headrace.state.record import (
     Outputs,
     ResultFile,
     StreamState,
+    TableVersion,
     decode,
     decode_outputs,
     encode,
 )
 from headrace.state.store import Store
 
-__all__ = ["Manifest", "ManifestLog", "ResultFile", "StreamState", "collect_garbage"]
+__all__ = ["Manifest", "ManifestLog", "ResultFile", "StreamState", "TableVersion", "collect_garbage"]
 
 NAME = re.compile(r"manifests/(\d{12,})\.json")
-OWNED = ("segments", "results", "late")
+OWNED = ("segments", "results", "late", "tables")
 
 
 class ManifestLog:
@@ -107,14 +108,15 @@ class ManifestLog:
         return [file for outputs in self._all(since) for file in outputs.late.get(stream, ())]
 
     def named(self) -> set[str]:
-        """Every path that must be kept: outputs of all versions, segments of the last two.
+        """Every path that must be kept: outputs of all versions, segments and tables of the last two.
 
         The version before the last is what one goes back to when the last manifest is damaged.
         """
         count = self._advance()
-        kept = {
-            s.path for version in range(max(1, count - 1), count + 1) for s in self.read(version).segments
-        }
+        kept: set[str] = set()
+        for version in range(max(1, count - 1), count + 1):
+            manifest = self.read(version)
+            kept |= {m.path for m in manifest.segments} | {t.path for t in manifest.tables.values()}
         for outputs in self._all(0):
             for files in (*outputs.results.values(), *outputs.late.values()):
                 kept.update(file.path for file in files)
@@ -190,7 +192,7 @@ def path_of(version: int) -> str:
 
 
 def collect_garbage(store: Store, log: ManifestLog, grace_seconds: float) -> list[str]:
-    """Delete, and return, the files under segments/, results/ and late/ that no manifest needs.
+    """Delete, and return, the files under segments/, results/, late/ and tables/ that no manifest needs.
 
     Only what was last written more than `grace_seconds` ago: the files of a running batch are not named yet.
     Without any manifest nothing is deleted, nor when a manifest cannot be read: there is no proof then.
