@@ -1,10 +1,11 @@
 """Which columns of a relation carry progress, and what each of them waits for (document 003, chapters 6 to 8).
 
 A stream has one such column. Selections keep it, projections that copy it too; a union has those that all its arms have
-in the same place; an aggregate has the end of its window; a lookup in a static table has those of the rows that look up. The
-results of a join carry the progressing attributes of all its inputs, each complete as far as `TimeBounds.complete` says (individual punctuation). `greatest` of them all waits
-for less than the later of the two does: a result still to come has a row still to come, so its largest value is not behind
-the least of the inputs' bounds, whatever the width of the band. That is what joint punctuation says of it (section 7.2).
+in the same place; an aggregate has the end of its window; a lookup in a static table has those of the rows that look up.
+The results of a join carry the progressing attributes of all its inputs, each complete as far as `TimeBounds.complete` says
+(individual punctuation). `greatest` of them all waits for less than the later of the two does: a result still to come has a
+row still to come, so its largest value is not behind the least of the inputs' bounds, whatever the width of the band. That
+is what joint punctuation says of it (section 7.2).
 """
 
 from __future__ import annotations

@@ -10,7 +10,18 @@ import json
 from typing import Any
 
 from headrace.errors import OptionError
-from headrace.logical.graph import Aggregate, Derive, Graph, Join, Lookup, Merge, Rows, StaticTable, Stream, inputs_of
+from headrace.logical.graph import (
+    Aggregate,
+    Derive,
+    Graph,
+    Join,
+    Lookup,
+    Merge,
+    Rows,
+    StaticTable,
+    Stream,
+    inputs_of,
+)
 from headrace.optimizer.describe import describe_length, describe_progress, describe_window
 from headrace.optimizer.plan import PaneTable, Plan, RowTable, Table, TransitTable
 from headrace.progress.waits import Back, Wait
