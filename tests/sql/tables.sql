@@ -234,3 +234,70 @@ CREATE TABLE t (a INT, A INT) FROM 'csv'
 CREATE TABLE t (window_end INT) FROM 'csv'
 -- =>
 -- SqlError: table t: 'window_end' is the name of a result column; rename it
+
+-- # the version at a time
+SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF t.ts AS u ON t.srcIP = u.srcIP
+-- =>
+-- q$1: inner join of tcp with the version of udp at ts by `srcIP` = `srcIP` giving t.ts, u.len
+-- q: (ts = `t.ts`, len = `u.len`) from q$1
+
+-- # the version at a time, outer, of rows that suit
+SELECT t.ts, u.len FROM tcp t LEFT JOIN udp FOR SYSTEM_TIME AS OF t.ts u ON t.srcIP = u.srcIP AND u.len > t.len
+-- =>
+-- q$1: left join of tcp with the version of udp at ts by `srcIP` = `srcIP` where `u.len` > `t.len` giving t.ts, u.len
+-- q: (ts = `t.ts`, len = `u.len`) from q$1
+
+-- # a version without a key
+SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF t.ts u ON t.len > u.len
+-- =>
+-- SqlError: query q: u needs a key whose last row is meant: ON t.key = u.key
+--   line 1: SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF t.ts u ON t.len > u.len
+--                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a version at no time
+SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF t.len u ON t.srcIP = u.srcIP
+-- =>
+-- SqlError: query q: AS OF t.len: expected a column that carries progress, t.ts
+--   line 1: SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF t.len u ON t.srcIP = u.srcIP
+--                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a version at a fixed time
+SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF TIMESTAMP '2024-01-01' u ON t.srcIP = u.srcIP
+-- =>
+-- SqlError: query q: expected FOR SYSTEM_TIME AS OF a column, the progressing attribute of another input
+--   line 1: SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF TIMESTAMP '2024-01-01' u ON t.srcIP = u.srcIP
+--                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a version first
+SELECT t.ts, u.len FROM udp FOR SYSTEM_TIME AS OF t.ts u JOIN tcp t ON t.srcIP = u.srcIP
+-- =>
+-- SqlError: query q: FOR SYSTEM_TIME AS OF belongs to an input that is joined to another: JOIN … FOR SYSTEM_TIME AS OF a.ts
+--   line 1: SELECT t.ts, u.len FROM udp FOR SYSTEM_TIME AS OF t.ts u JOIN tcp t ON t.srcIP = u.srcIP
+--                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a version alone
+SELECT u.len FROM udp FOR SYSTEM_TIME AS OF u.ts u
+-- =>
+-- SqlError: query q: FOR SYSTEM_TIME AS OF belongs to an input that is joined to another: JOIN … FOR SYSTEM_TIME AS OF a.ts
+--   line 1: SELECT u.len FROM udp FOR SYSTEM_TIME AS OF u.ts u
+--                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # all versions
+SELECT t.ts, u.len FROM tcp t FULL JOIN udp FOR SYSTEM_TIME AS OF t.ts u ON t.srcIP = u.srcIP
+-- =>
+-- SqlError: query q: FOR SYSTEM_TIME AS OF is for JOIN and LEFT JOIN, not for FULL JOIN
+--   line 1: SELECT t.ts, u.len FROM tcp t FULL JOIN udp FOR SYSTEM_TIME AS OF t.ts u ON t.srcIP = u.srcIP
+--                                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a version of windows
+SELECT t.ts, f.cnt FROM tcp t JOIN flows FOR SYSTEM_TIME AS OF t.ts f ON t.srcIP = f.srcIP
+-- =>
+-- SqlError: query q: FOR SYSTEM_TIME AS OF joins rows with rows; the results of windows cannot take part yet
+--   line 1: SELECT t.ts, f.cnt FROM tcp t JOIN flows FOR SYSTEM_TIME AS OF t.ts f ON t.srcIP = f.srcIP
+--                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a version of a table
+SELECT t.ts, h.owner FROM tcp t JOIN hosts FOR SYSTEM_TIME AS OF t.ts h ON t.srcIP = h.ip
+-- =>
+-- q$1: inner lookup of tcp in hosts by `srcIP` = `ip` giving t.ts, h.owner
+-- q: (ts = `t.ts`, owner = `h.owner`) from q$1

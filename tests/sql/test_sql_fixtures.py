@@ -15,7 +15,7 @@ import pytest
 from sqlglot import exp
 
 from headrace.errors import HeadraceError
-from headrace.logical.graph import Aggregate, Call, Derive, Graph, Lookup, Merge, Rows
+from headrace.logical.graph import Aggregate, Call, Derive, Graph, Lookup, Merge, Rows, TemporalJoin
 from headrace.optimizer import check_graph, optimize
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
@@ -80,6 +80,11 @@ def summary(graph: Graph, name: str) -> list[str]:
     if isinstance(relation, Merge):
         parts = [line for i in relation.inputs if "$" in i for line in summary(graph, i)]
         return [*parts, f"{name}: union of {', '.join(relation.inputs)}"]
+    if isinstance(relation, TemporalJoin):
+        one, two = relation.inputs
+        keys = " and ".join(f"{_sql(a)} = {_sql(b)}" for a, b in zip(one.keys, two.keys, strict=True))
+        what = f"{relation.kind} join of {one.relation} with the version of {two.relation} at {one.time} by {keys}"
+        return [f"{name}: {what}{_where(relation.condition)} giving {', '.join(relation.columns)}"]
     inner = summary(graph, relation.input) if "$" in relation.input else []
     if isinstance(relation, Derive):
         return [*inner, f"{name}: {_listed(relation.outputs)} from {relation.input}{_where(relation.where)}"]

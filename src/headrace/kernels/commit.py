@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from headrace.kernels.flush import find_flush
 from headrace.program.messages import Files, Frontiers, Orders, SlotReport, SourceReport, StreamProgress
-from headrace.program.program import JoinRows, Program
+from headrace.program.program import FindVersions, JoinRows, Program
 from headrace.progress import Observation
 from headrace.progress.propagate import brings_windows
 from headrace.progress.waits import meld_waits
@@ -161,6 +161,10 @@ def brings_results(program: Program, orders: Orders, after: Frontiers) -> bool:
             complete = [meld_waits(side.complete, each).bound for each in frontiers]
             if side.node in held and complete[0] != complete[1]:
                 return True
+    for found in (s for level in program.levels for s in level.steps if isinstance(s, FindVersions)):
+        complete = [meld_waits(found.complete, each).bound for each in frontiers]
+        if found.rows in held and complete[0] != complete[1]:
+            return True
     for node in program.pane_nodes():
         known = [meld_waits(node.waits, each) for each in frontiers]
         more = brings_windows(known[0].bound, known[1].bound, node.windows)

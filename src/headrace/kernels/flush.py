@@ -16,6 +16,7 @@ from headrace.program.messages import Flush
 from headrace.program.program import (
     Advance,
     Compute,
+    FindVersions,
     GatherNode,
     JoinRows,
     LookUp,
@@ -62,6 +63,9 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
                 for side in step.inputs[: 2 if step.kind == "full" else 1]:
                     if side.node in latest:
                         complete(side.complete, latest[side.node] + 1)
+        elif isinstance(step, FindVersions) and step.rows in latest:
+            ends[step.view] = latest[step.rows] + 1
+            complete(step.complete, latest[step.rows] + 1)
         elif isinstance(step, (Compute, LookUp)) and step.source in ends:
             ends[step.view] = max(ends.get(step.view, ends[step.source]), ends[step.source])
         elif isinstance(step, Send) and step.source in ends:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from headrace.kernels import operator, payloads
 from headrace.kernels.connection import connect
+from headrace.kernels.find_versions import StoredVersions, define_versions
 from headrace.kernels.gathering import Gathering
 from headrace.kernels.join_rows import define_join
 from headrace.kernels.node_segments import NodeSegments
@@ -42,6 +43,7 @@ from headrace.program.program import (
     Advance,
     Compute,
     Emit,
+    FindVersions,
     JoinRows,
     LookUp,
     Node,
@@ -50,6 +52,7 @@ from headrace.program.program import (
     RowNode,
     Send,
     TransitNode,
+    VersionNode,
 )
 from headrace.progress import (
     NOTHING_SEEN,
@@ -134,6 +137,7 @@ class Slot:
         self._started = time.perf_counter()
         self._frontiers = tuple({s: p.frontier for s, p in each.items()} for each in (orders.progress, after))
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
+        self._answered: set[str] = set()  # steps that are done once in a batch
         self._result_pids: dict[str, np.ndarray] = {}
         self.segments = {
             name: NodeSegments(orders.store, name, orders.segments, self.pids, orders.version) for name in self._nodes
@@ -144,7 +148,8 @@ class Slot:
         if isinstance(node, RowNode):
             needed = meld_waits(node.needed, self._frontiers[1]).bound
             segments = self.segments[node.name]
-            return StoredRows(node, self.space, segments.read_between, FLOOR if needed is None else needed)
+            kind = StoredVersions if isinstance(node, VersionNode) else StoredRows
+            return kind(node, self.space, segments.read_between, FLOOR if needed is None else needed)
         if isinstance(node, TransitNode):
             return PassedRows(node, self.space)
         if not isinstance(node, PaneNode):
@@ -189,6 +194,8 @@ class Slot:
                 self.operators[step.node].advance(low, high)
             elif isinstance(step, JoinRows):
                 self._join(step)
+            elif isinstance(step, FindVersions):
+                self._find_versions(step)
             elif self.space.is_empty(step.source):
                 if isinstance(step, (Compute, LookUp)):
                     self.space.define_empty(step.view)
@@ -206,6 +213,17 @@ class Slot:
         complete = [[meld_waits(side.complete, f).bound for f in self._frontiers] for side in step.inputs]
         born = [self.orders.born.get(side.node) for side in step.inputs]
         define_join(self.space, step, inputs, complete, born)  # type: ignore[arg-type]
+
+    def _find_versions(self, step: FindVersions) -> None:
+        if step.view in self._answered:  # in an earlier round: what it waits for is the batch's progress, not the round's
+            self.space.define_empty(step.view)
+            return
+        self._answered.add(step.view)
+        rows, versions = self.operators[step.rows], self.operators[step.versions]
+        assert isinstance(rows, StoredRows)
+        assert isinstance(versions, StoredRows)
+        complete = [meld_waits(step.complete, f).bound for f in self._frontiers]
+        define_versions(self.space, step, rows, versions, *complete)
 
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:
         node = self.program.node(step.node)

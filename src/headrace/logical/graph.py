@@ -1,12 +1,13 @@
 """The query graph: what each relation *is*, with no engine in sight.
 
-A relation is one of seven things, and the first distinction is the important one:
+A relation is one of eight things, and the first distinction is the important one:
 
 * a *raw* relation (`Rows`) is stateless: selections and projections of streams, melded by UNION ALL. It is
   kept flattened, as branches that each read one stream, so that a window over any tower of selects and
   unions still reads the stream's own columns (document 003 §4.2: Select passes progress on, Project maps
   it, Union takes the minimum). A `Join` of relations gives raw rows too, which carry the progressing attributes of
   all its inputs; a `Derive` or a `Merge` of raw relations is raw;
+* a `TemporalJoin` gives each row of a relation the row of a stream that was the last of its key at that time: raw rows;
 * a `Lookup` joins a relation with a static table. It keeps no state and passes rows and progress on, so it is raw or windowed as
   what it reads;
 * a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when
@@ -193,6 +194,25 @@ class Join:
 
 
 @dataclass(frozen=True)
+class TemporalJoin:
+    """Rows of the first input, each with the version of its key that was valid at its time: the last row of the second input with
+    equal keys and a time that is not later. `kind` is inner or left; `condition` is asked of the version that was found.
+    """
+
+    name: str
+    inputs: tuple[JoinInput, JoinInput]
+    kind: str
+    condition: exp.Expr | None
+    visible: tuple[JoinColumn, ...]
+    hidden: tuple[JoinColumn, ...]
+    unit: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.visible)
+
+
+@dataclass(frozen=True)
 class Lookup:
     """Rows of a relation with those of a static table.
 
@@ -237,14 +257,14 @@ class Merge:
     columns: tuple[str, ...]
 
 
-Relation = Rows | Join | Lookup | Aggregate | Derive | Merge
+Relation = Rows | Join | TemporalJoin | Lookup | Aggregate | Derive | Merge
 
 
 def inputs_of(relation: Relation) -> tuple[str, ...]:
     """The relations (not streams) a relation reads."""
     if isinstance(relation, Rows):
         return ()
-    if isinstance(relation, Join):
+    if isinstance(relation, (Join, TemporalJoin)):
         return tuple(i.relation for i in relation.inputs)
     return relation.inputs if isinstance(relation, Merge) else (relation.input,)
 
@@ -270,7 +290,7 @@ class Graph:
     def is_windowed(self, name: str) -> bool:
         """Whether the rows of a relation appear window by window, when progress passes the window's end."""
         relation = self.relations[name]
-        if isinstance(relation, (Rows, Join)):
+        if isinstance(relation, (Rows, Join, TemporalJoin)):
             return False
         return isinstance(relation, Aggregate) or all(map(self.is_windowed, inputs_of(relation)))
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from headrace.logical.graph import Aggregate, Derive, Graph, Join, Lookup, Merge, Rows
+from headrace.logical.graph import Aggregate, Derive, Graph, Join, Lookup, Merge, Rows, TemporalJoin
 from headrace.progress.waits import Wait, Waits, unite_waits
 
 ProgressColumns = Mapping[str, Waits]
@@ -34,6 +34,10 @@ def find_progress(graph: Graph, name: str) -> ProgressColumns:
         waits_of = [find_progress(graph, i.relation)[i.time] for i in relation.inputs]
         times = [c for c in relation.visible if c.column == relation.inputs[c.input].time]
         return {c.name: relation.bounds.complete(c.input, waits_of) for c in times}
+    if isinstance(relation, TemporalJoin):
+        waits = unite_waits(*(find_progress(graph, i.relation)[i.time] for i in relation.inputs))
+        own = relation.inputs[0].time
+        return {c.name: waits for c in relation.visible if c.input == 0 and c.column == own}
     if isinstance(relation, Lookup):
         inner = find_progress(graph, relation.input)
         return {c.name: inner[c.column] for c in relation.visible if c.input == 0 and c.column in inner}

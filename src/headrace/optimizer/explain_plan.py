@@ -20,6 +20,7 @@ from headrace.logical.graph import (
     Rows,
     StaticTable,
     Stream,
+    TemporalJoin,
     inputs_of,
 )
 from headrace.optimizer.describe import describe_length, describe_progress, describe_window
@@ -114,9 +115,9 @@ def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
     lines = [f"{table.id}  {table.label}: partitioned by {by}"]
     for name in table.members:
         join = plan.graph.relations[name]
-        if not isinstance(join, Join) or plan.inputs_of.get(name, ("",))[0] != table.id:
+        if not isinstance(join, (Join, TemporalJoin)) or plan.inputs_of.get(name, ("",))[0] != table.id:
             continue
-        lines.append(f"    {describe_join(plan, join)}")
+        lines.append(f"    {describe_join(plan, join) if isinstance(join, Join) else describe_temporal(plan, join)}")
         shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
         for reader, depth in dict.fromkeys(shown):
             lines.append(f"      {'  ' * depth}{reader}  {_describe(plan.graph, reader)}")
@@ -142,6 +143,12 @@ def describe_join(plan: Plan, join: Join) -> str:
             near.append(f"{join.inputs[j].alias} against {one.alias}: {span}")
     order = f"; {join.order}" if join.order else ""
     return f"{join.kind} join of {inputs}: {', '.join(dict.fromkeys(near))}{order}"
+
+
+def describe_temporal(plan: Plan, join: TemporalJoin) -> str:
+    """A temporal join in a line."""
+    rows, versions = (f"{i.alias} ({t})" for i, t in zip(join.inputs, plan.inputs_of[join.name], strict=True))
+    return f"{join.kind} join of {rows} with the version of {versions} as of {join.inputs[0].time}"
 
 
 def describe_lookup(lookup: Lookup) -> str:

@@ -24,7 +24,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.dialect.duck_expression import spark_sql
-from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows
+from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import (
     Exchange,
@@ -68,7 +68,7 @@ class _Placing:
                 self.parts[name] = tuple(
                     self._arm(name, arm, part) for arm in relation.inputs for part in self.parts.get(arm, ())
                 )
-            elif isinstance(relation, Join):
+            elif isinstance(relation, (Join, TemporalJoin)):
                 if name in self.plan.used:
                     self._place_join(relation)
             elif isinstance(relation, Lookup):
@@ -108,7 +108,7 @@ class _Placing:
         self.parts[relation.name] = (Part(table.level, _name_keys(relation, table.partition), table.id),)
 
     # -- joins --------------------
-    def _place_join(self, join: Join) -> None:
+    def _place_join(self, join: Join | TemporalJoin) -> None:
         """The tables of a join's inputs, and where its results are."""
         wanted = self._partition_join(join)
         level = 0
@@ -126,7 +126,7 @@ class _Placing:
         partition = by if same and len(by) == len(wanted) and join.kind != "full" else None
         self.parts[join.name] = (Part(level, partition, tables[0]),)
 
-    def _partition_join(self, join: Join) -> tuple[int, ...]:
+    def _partition_join(self, join: Join | TemporalJoin) -> tuple[int, ...]:
         """The keys to partition a join by: those its inputs are partitioned by already, or all."""
         for i, given in enumerate(join.inputs):
             columns = {k.name: n for n, k in enumerate(given.keys) if isinstance(k, exp.Column)}
@@ -137,14 +137,14 @@ class _Placing:
                         return by
         return tuple(range(len(join.inputs[0].keys)))
 
-    def _is_local(self, join: Join, number: int, part: Part, wanted: tuple[int, ...]) -> bool:
+    def _is_local(self, join: Join | TemporalJoin, number: int, part: Part, wanted: tuple[int, ...]) -> bool:
         """Whether rows of an input are in the slots where the join wants them."""
         keys, types = join.inputs[number].keys, self.plan.joins.get(join.name)
         if types is not None and any(types.keys[i] != types.inputs[number][i] for i in wanted):
             return False
         return bool(wanted) and part.partition == tuple(keys[i].name if isinstance(keys[i], exp.Column) else None for i in wanted)
 
-    def _keep_rows(self, join: Join, number: int, level: int, partition: tuple[int, ...]) -> str:
+    def _keep_rows(self, join: Join | TemporalJoin, number: int, level: int, partition: tuple[int, ...]) -> str:
         """The table of an input's rows, shared with the joins before that agree on it."""
         given, types = join.inputs[number], self.plan.joins.get(join.name)
         keys, key_types = given.keys, types.keys if types is not None else ()
@@ -152,8 +152,11 @@ class _Placing:
             keys = tuple(map(cast_to, given.keys, types.inputs[number], types.keys))
         generation = self.plan.settings.generation(join.name)
         rows = self._describe_rows(given.relation)
-        agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation)
+        temporal = number if isinstance(join, TemporalJoin) else None  # keeps other rows than a join does
+        agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation, temporal)
         columns = {c.column for c in (*join.visible, *join.hidden) if c.input == number}
+        if temporal == 1:  # which of two versions at one time counts must not depend on who reads what
+            columns = set(self.graph.relations[given.relation].columns)
         found = self.shared.get(agreed)
         if found is not None:
             old = self.tables[found]

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from headrace.logical.graph import Aggregate, Graph, Join
+from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.progress_columns import ProgressColumns, find_waits
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.progress.waits import Wait, Waits
@@ -272,7 +272,7 @@ class Plan:
         found = self.tables[table]
         if isinstance(found, RowTable):
             join = self.graph.relations[found.readers[0][0]]
-            assert isinstance(join, Join)
+            assert isinstance(join, (Join, TemporalJoin))
             return self.passages[found.input].columns[join.inputs[found.readers[0][1]].time]
         if isinstance(found, TransitTable):
             return tuple(Wait(stream) for stream in self.passages[found.input].streams)

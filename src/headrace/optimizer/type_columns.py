@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.dialect.spark_types import find_comparison_type
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Join, Lookup
+from headrace.logical.graph import Aggregate, Join, Lookup, TemporalJoin
 from headrace.optimizer.plan import AggregateTypes, JoinTypes, Plan, Typer
 
 
@@ -14,7 +14,7 @@ def type_columns(plan: Plan, typer: Typer) -> Plan:
     aggregates, joins = {}, {}
     for name in plan.relations:
         relation = plan.graph.relations[name]
-        if isinstance(relation, Join):
+        if isinstance(relation, (Join, TemporalJoin)):
             each = [typer.types(i.relation, list(i.keys)) for i in relation.inputs]
             spelled = [" = ".join(i.keys[k].sql(dialect="spark") for i in relation.inputs) for k in range(len(each[0]))]
             common = [_unify(name, spelled[k], [types[k] for types in each]) for k in range(len(each[0]))]

@@ -15,7 +15,17 @@ from headrace.dialect.duck import quote_name, translate, use_query_words
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.spark_types import spell_type, wider
 from headrace.errors import PlanError, SqlError
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Join, Lookup, Merge, Rows
+from headrace.logical.graph import (
+    WINDOW_COLUMNS,
+    Aggregate,
+    Derive,
+    Graph,
+    Join,
+    Lookup,
+    Merge,
+    Rows,
+    TemporalJoin,
+)
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys, result_type
@@ -53,7 +63,7 @@ class DuckTyper:
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         time = self.graph.window_type(name)
-        if isinstance(relation, Join):
+        if isinstance(relation, (Join, TemporalJoin)):
             types = [self.column_types(i.relation) for i in relation.inputs]
             every = {c.name: types[c.input][c.column] for c in (*relation.visible, *relation.hidden)}
             every |= dict.fromkeys(WINDOW_COLUMNS, time)

@@ -6,6 +6,7 @@ from headrace.optimizer.plan import Plan
 from headrace.program.program import (
     Advance,
     Emit,
+    FindVersions,
     JoinRows,
     PaneNode,
     Program,
@@ -49,6 +50,8 @@ def _describe_step(step: Step) -> str:
     if isinstance(step, JoinRows):
         sides = " ⋈ ".join(side.node for side in step.inputs)
         return f"{step.view}: {step.kind} {sides} giving {step.outputs}" + (f" where {step.condition}" if step.condition else "")
+    if isinstance(step, FindVersions):
+        return f"{step.view}: {step.kind} {step.rows} as of {step.versions} giving {step.outputs}"
     if isinstance(step, Emit):
         return f"{step.query} from {step.source}"
     return f"{step.node if isinstance(step, Send) else step.view}: {step.sql}"

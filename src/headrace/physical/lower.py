@@ -16,13 +16,24 @@ from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.errors import PlanError
 from headrace.kernels.sql_pieces import hash_pid_sql, pane_sql
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Join, Lookup, Merge, Rows
+from headrace.logical.graph import (
+    WINDOW_COLUMNS,
+    Aggregate,
+    Call,
+    Derive,
+    Join,
+    Lookup,
+    Merge,
+    Rows,
+    TemporalJoin,
+)
 from headrace.logical.progress_columns import find_time
 from headrace.optimizer.plan import PaneTable, Part, Plan, RowTable, Table, TransitTable
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
 from headrace.physical.lower_join import describe_stored, lower_join, lower_row_table, time_sql
 from headrace.physical.lower_lookup import find_passed_streams, lower_lookup, lower_transit
+from headrace.physical.lower_temporal import lower_temporal, lower_temporal_table
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
 from headrace.program.program import (
@@ -82,7 +93,7 @@ class _Lowering:
                 self.views[name] = [
                     self._unite(name, arm, view, part) for (arm, view), part in zip(arms, parts, strict=True)
                 ]
-            elif isinstance(relation, Join):
+            elif isinstance(relation, (Join, TemporalJoin)):
                 self._join(relation)
             elif isinstance(relation, Lookup):
                 self._lookup(relation)
@@ -98,7 +109,7 @@ class _Lowering:
         self.steps.setdefault(level, []).append(step)
 
     # -- joins --------------------
-    def _join(self, join: Join) -> None:
+    def _join(self, join: Join | TemporalJoin) -> None:
         """The tables of its inputs, fed by the source stage or by slots, and the step that joins them."""
         (part,) = self.plan.parts[join.name]
         ids = self.plan.inputs_of[join.name]
@@ -106,13 +117,21 @@ class _Lowering:
         for number, id_ in enumerate(ids):
             if id_ not in self.nodes:
                 table = tables[id_]
-                rows = lower_row_table(self.plan, table, self._name_node(table, describe_stored(self.plan, table)))
+                temporal = isinstance(join, TemporalJoin)
+                stored = describe_stored(self.plan, table)
+                lower_rows = lower_temporal_table if temporal else lower_row_table
+                rows = lower_rows(self.plan, table, self._name_node(table, (stored, number) if temporal else stored))
                 self.nodes[id_] = rows
                 self._send_rows(rows, table, join.inputs[number].time)
                 self._step(table.level, Advance(rows.name))
         nodes = {id_: node for id_ in ids if isinstance(node := self.nodes[id_], RowNode)}
         view = self._name_view("j")
-        self._step(part.level, lower_join(self.plan, self.sql, join, nodes, tables, view))
+        if isinstance(join, Join):
+            self._step(part.level, lower_join(self.plan, self.sql, join, nodes, tables, view))
+        else:
+            (one, two) = ids
+            both = lower_temporal(self.plan, self.sql, join, (nodes[one], nodes[two]), (tables[one], tables[two]), view)
+            self._step(part.level, both)
         self.views[join.name] = [_View(view, part)]
 
     def _lookup(self, lookup: Lookup) -> None:

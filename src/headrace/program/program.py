@@ -102,6 +102,11 @@ class RowNode:
 
 
 @dataclass(frozen=True)
+class VersionNode(RowNode):
+    """Rows that are versions of their key: from `needed` on all are kept, and before it the last of each key."""
+
+
+@dataclass(frozen=True)
 class TransitNode:
     """Rows (_t, k…, v…) of streams that pass through the slots, as the relation `view` (the columns, and _k0…)."""
 
@@ -153,6 +158,23 @@ class JoinRows:
 
 
 @dataclass(frozen=True)
+class FindVersions:
+    """Rows of the node `rows` whose time the progress of the versions has passed, each with the last version not after it."""
+
+    view: str
+    rows: str
+    versions: str
+    row_columns: str  # SQL over v0…
+    version_columns: str
+    kind: str
+    keys: int
+    values: int  # of a version
+    outputs: str  # SQL over the columns of both
+    condition: str | None  # of inner results
+    complete: Waits  # rows before this have their version
+
+
+@dataclass(frozen=True)
 class Compute:
     """A relation by SQL over the relation `source`, computed before."""
 
@@ -192,7 +214,7 @@ class Emit:
     by_pid: bool
 
 
-Step = Advance | JoinRows | Compute | LookUp | Send | Emit
+Step = Advance | JoinRows | FindVersions | Compute | LookUp | Send | Emit
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from headrace.logical.graph import Graph, StaticTable
 from headrace.optimizer import Plan
 from headrace.optimizer.explain_plan import draw_plan
 from headrace.physical.scratch_database import open_scratch
-from headrace.program.program import Node, PaneNode, Program
+from headrace.program.program import Node, PaneNode, Program, VersionNode
 from headrace.state import FORMAT, Manifest, Store, check_format
 
 PATH = "plan.json"
@@ -188,7 +188,14 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
 
 
 def _can_begin(store: Store, node: Node, born: int | None) -> None:
-    """A landmark that has begun cannot be joined later: every one of its windows would lack the rows before."""
+    """A landmark that has begun cannot be joined later: every one of its windows would lack the rows before. Nor can versions be
+    asked for that nobody has kept.
+    """
+    if born is not None and isinstance(node, VersionNode):
+        raise CheckpointError(
+            f"checkpoint {store.uri}: a new query asks for versions AS OF a time ({node.label}), but those that were read before "
+            "it was there were not kept, so its first answers would be wrong. Use a new checkpoint for it"
+        )
     for window in node.windows if isinstance(node, PaneNode) else ():
         if born is not None and window.reports_without_rows and window.origin <= born:
             raise CheckpointError(

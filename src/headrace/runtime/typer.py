@@ -22,7 +22,18 @@ from headrace.dialect.duck_cast import spark_name
 from headrace.dialect.java_numbers import use_java
 from headrace.errors import SqlError
 from headrace.logical.functions import nearest_aggregate
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Graph, Join, Lookup, Merge, Rows
+from headrace.logical.graph import (
+    WINDOW_COLUMNS,
+    Aggregate,
+    Call,
+    Derive,
+    Graph,
+    Join,
+    Lookup,
+    Merge,
+    Rows,
+    TemporalJoin,
+)
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys
@@ -89,7 +100,7 @@ class SparkTyper:
                 where = f" WHERE {spark_sql(branch.where)}" if branch.where is not None else ""
                 arms.append(f"SELECT {listed} FROM {self._rows(branch.stream)}{where}")
             return self._analyse(name, " UNION ALL ".join(arms))
-        if isinstance(relation, Join):
+        if isinstance(relation, (Join, TemporalJoin)):
             return self._join(relation)
         if isinstance(relation, Lookup):
             return self._lookup(relation)
@@ -112,12 +123,12 @@ class SparkTyper:
         where = f" WHERE {_spoken(spark_sql(condition))}" if condition is not None else ""
         return self._analyse(name, f"SELECT {listed} FROM {source}{where}")
 
-    def _join(self, relation: Join) -> StructType:
+    def _join(self, relation: Join | TemporalJoin) -> StructType:
         """The columns of a join; the condition is analysed with them."""
         columns: dict[str, str] = {}
         for column in (*relation.visible, *relation.hidden):
             columns[column.name] = _ddl(self.schema(relation.inputs[column.input].relation)[column.column].dataType)
-        if relation.window is not None:
+        if isinstance(relation, Join) and relation.window is not None:
             columns |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(relation.name))
         listed = ", ".join(_name(c) for c in relation.columns) or "1"
         where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""

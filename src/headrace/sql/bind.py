@@ -31,7 +31,8 @@ from headrace.logical.graph import (
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import both, substitute
 from headrace.sql.bind_join import JoinBinder
-from headrace.sql.bind_lookup import check_table_item
+from headrace.sql.bind_lookup import check_table_item, is_table
+from headrace.sql.bind_temporal import is_versioned
 from headrace.sql.declare import columns_of, declared_stream, declared_table
 from headrace.sql.error_places import error, suggest
 from headrace.sql.grouping import Grouping, distinct
@@ -310,12 +311,15 @@ class Binder:
 
     def _select(self, select: exp.Select, name: str) -> Relation:
         items, lookups = self._items(select), self._lookups(select)
+        if is_versioned(items[0]):
+            what = "FOR SYSTEM_TIME AS OF belongs to an input that is joined to another"
+            raise self._fail(items[0].node, f"{what}: JOIN … FOR SYSTEM_TIME AS OF a.ts")
         node, alias = items[0].node, items[0].alias
         clause = node.args.get("aggregate_window") or node.args.get("stream_window")
         source = items[0].relation
         if len(items) > 1 or lookups:
             clause = node.args.get("aggregate_window")
-            streams = [i for i in items if not isinstance(i.relation, StaticTable)]
+            streams = [i for i in items if not is_table(i) and not is_versioned(i)]
             if clause is None and len(streams) == 1:
                 clause = streams[0].node.args.get("stream_window")
             source, select = self._join(select, items, lookups)

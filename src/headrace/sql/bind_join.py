@@ -32,6 +32,7 @@ from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import both, substitute
 from headrace.logical.time_bounds import CommonWindow, Gap, TimeBounds
 from headrace.sql.bind_lookup import bind_lookup, choose_kind, is_table
+from headrace.sql.bind_temporal import bind_temporal, find_moment, is_versioned
 from headrace.sql.join_conditions import Conditions, ConditionSorter, TimeColumn, split_conjuncts
 from headrace.sql.join_names import FromItem, Joined, JoinNames, join_column, used_columns
 from headrace.sql.join_windows import add_time_clauses, find_common_window
@@ -69,7 +70,7 @@ class JoinBinder:
         they stand in, what they read, and their own WHERE.
         """
         self._check_items(items)
-        window = find_common_window([i for i in items if not is_table(i)], self.fail_at)
+        window = find_common_window([i for i in items if not _comes_after(i)], self.fail_at)
         self.names = names = JoinNames(items, self.fail, window is not None)
         select = select.copy()
         where = split_conjuncts(select.args["where"].this) if select.args.get("where") else []
@@ -177,17 +178,17 @@ class JoinBinder:
         window: Sliding | None,
     ) -> tuple[Joined, list[exp.Expr]]:
         """The streams first, then the tables, each with the conditions that need nothing after it."""
-        streams = [i for i in items if not is_table(i)]
+        streams = [i for i in items if not _comes_after(i)]
         if not streams:
             raise self.fail(items[0].node, "tables alone never change: join them with a stream or a query")
         inside = {i.flat(c) for i in streams for c in i.relation.columns}
         waiting = [*(c for each in on for c in each), *where]
         mine, waiting = _divide(waiting, inside)
         done, rest = self._pool_streams(streams, mine, window)
-        for item in (i for i in items if is_table(i)):
+        for item in filter(_comes_after, items):
             inside |= {item.flat(c) for c in item.relation.columns}
             mine, waiting = _divide(waiting, inside)
-            done = self._look_up(done, item, "inner", mine)
+            done = self._join_two(done, item, "inner", mine, [])
         return done, rest
 
     def _look_up(self, done: Joined, item: FromItem, kind: str, conjuncts: list[exp.Expr]) -> Joined:
@@ -302,12 +303,19 @@ class JoinBinder:
         if is_table(item):
             kind = choose_kind(kind, item, left.items[0].alias, self.fail)
             return self._look_up(left, item, kind, conjuncts)
+        if is_versioned(item):
+            inside = {*left.columns, *(item.flat(c) for c in item.relation.columns)}
+            later = {n for c in self.conjuncts if not used_columns(c) <= inside for n in used_columns(c)}
+            moment = find_moment(item, self.names, self.fail)
+            return bind_temporal(
+                self.graph(), self.add, self.name(), left, item, moment, kind, conjuncts, self.shown | later, self.fail
+            )
         right = self._part(item)
         parts = [right, left] if kind == "right" else [left, right]
         kind = "left" if kind == "right" else kind
         flipped = parts[0] is right
         conditions = self._sort(parts, conjuncts)
-        for one in (i for i in before if not is_table(i)):
+        for one in (i for i in before if not _comes_after(i)):
             self._add_windows(conditions, [one, item], [int(flipped), 1 - int(flipped)])
         kept = {"inner": (), "left": (0,), "full": (0, 1), "semi": (), "anti": (0,)}[kind]
         conditions.rest += [c for i, c in conditions.single if i in kept]
@@ -519,6 +527,11 @@ class JoinBinder:
             "a common window of inputs that are joined one after the other is not supported: put the window on inputs that "
             "share a key, or write the band as a condition on their times"
         )
+
+
+def _comes_after(item: FromItem) -> bool:
+    """Whether an item is looked up by what the streams give."""
+    return is_table(item) or is_versioned(item)
 
 
 def _divide(conjuncts: Sequence[exp.Expr], inside: set[str]) -> tuple[list[exp.Expr], list[exp.Expr]]:

@@ -58,11 +58,11 @@ def bind_lookup(
     theirs = {item.flat(c): c for c in table.columns}
     keys, rest = [], []
     for conjunct in conjuncts:
-        pair = _find_key(conjunct, set(done.columns), set(theirs))
+        pair = find_key(conjunct, set(done.columns), set(theirs))
         if pair is None:
             rest.append(conjunct)
         else:
-            keys.append((_spell(pair[0], done.columns), _spell(pair[1], theirs)))
+            keys.append((spell_over(pair[0], done.columns), spell_over(pair[1], theirs)))
     condition = exp.and_(*rest) if rest else None
     needed = used_columns(condition) if condition is not None else set()
     times = find_progress(graph, done.relation.name)
@@ -83,7 +83,7 @@ def bind_lookup(
         item.alias,
         kind,
         tuple(keys),
-        None if condition is None else _spell(condition, renamed),
+        None if condition is None else spell_over(condition, renamed),
         tuple(shown.values()),
         tuple(c for flat, c in columns.items() if flat not in shown and flat in needed),
         done.relation.unit,
@@ -92,7 +92,7 @@ def bind_lookup(
     return Joined(lookup, {flat: c.name for flat, c in shown.items()}, (*done.items, item))
 
 
-def _find_key(node: exp.Expr, mine: set[str], theirs: set[str]) -> tuple[exp.Expr, exp.Expr] | None:
+def find_key(node: exp.Expr, mine: set[str], theirs: set[str]) -> tuple[exp.Expr, exp.Expr] | None:
     """The two sides of an equality, one of each input."""
     if not isinstance(node, exp.EQ):
         return None
@@ -103,6 +103,6 @@ def _find_key(node: exp.Expr, mine: set[str], theirs: set[str]) -> tuple[exp.Exp
     return None
 
 
-def _spell(node: exp.Expr, columns: dict[str, str]) -> exp.Expr:
+def spell_over(node: exp.Expr, columns: dict[str, str]) -> exp.Expr:
     """An expression over the join's columns as one over those of an input."""
     return substitute(node, {name: join_column(c) for name, c in columns.items()})
