@@ -299,5 +299,13 @@ SELECT t.ts, f.cnt FROM tcp t JOIN flows FOR SYSTEM_TIME AS OF t.ts f ON t.srcIP
 -- # a version of a table
 SELECT t.ts, h.owner FROM tcp t JOIN hosts FOR SYSTEM_TIME AS OF t.ts h ON t.srcIP = h.ip
 -- =>
--- q$1: inner lookup of tcp in hosts by `srcIP` = `ip` giving t.ts, h.owner
--- q: (ts = `t.ts`, owner = `h.owner`) from q$1
+-- SqlError: query q: hosts is a table and has one version; leave FOR SYSTEM_TIME out, or make it a stream
+--   line 1: SELECT t.ts, h.owner FROM tcp t JOIN hosts FOR SYSTEM_TIME AS OF t.ts h ON t.srcIP = h.ip
+--                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a version with a window
+SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF t.ts u [RANGE 1 MINUTE] ON t.srcIP = u.srcIP
+-- =>
+-- SqlError: query q: u has its time from AS OF; leave the window or WITHIN behind it out
+--   line 1: SELECT t.ts, u.len FROM tcp t JOIN udp FOR SYSTEM_TIME AS OF t.ts u [RANGE 1 MINUTE] ON t.srcIP = u.srcIP
+--                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -266,7 +266,7 @@ class Binder:
             )
         name = found[fold_name(node.name)]
         if name in self.tables:
-            check_table_item(node, self.tables[name], lambda at, end, m: error(self._script, at, end, m))
+            check_table_item(node, self.tables[name], self._fail, lambda at, end, m: error(self._script, at, end, m))
             return FromItem(self.tables[name], node.alias_or_name, node)
         return FromItem(self.relations[name], node.alias_or_name, node)
 

@@ -23,12 +23,17 @@ def is_table(item: FromItem) -> bool:
     return isinstance(item.relation, StaticTable)
 
 
-def check_table_item(node: exp.Expr, table: StaticTable, fail_at: Callable[[int, int, str], SqlError]) -> None:
+def check_table_item(
+    node: exp.Expr, table: StaticTable, fail: Fail, fail_at: Callable[[int, int, str], SqlError]
+) -> None:
     """Refuse clauses that are about time."""
     for clause in ("stream_window", "within"):
         found = node.args.get(clause)
         if found is not None:
             raise fail_at(found.start, found.end, f"{table.name} is a table and has no time; leave this out")
+    version = node.args.get("version")
+    if version is not None:
+        raise fail(node, f"{table.name} is a table and has one version; leave FOR SYSTEM_TIME out, or make it a stream")
 
 
 def choose_kind(kind: str, item: FromItem, stream: str, fail: Fail) -> str:

@@ -45,8 +45,9 @@ def bind_temporal(
 ) -> Joined:
     """What FROM has given so far, each row with the version of its key; `wanted` are columns that somebody reads afterwards."""
     versions, rows = item.relation, done.relation
-    if isinstance(versions, StaticTable):
-        raise fail(item.node, f"{item.alias} is a table, which has one version; join it without FOR SYSTEM_TIME")
+    assert not isinstance(versions, StaticTable)  # refused before
+    if any(item.node.args.get(clause) is not None for clause in ("stream_window", "within")):
+        raise fail(item.node, f"{item.alias} has its time from AS OF; leave the window or WITHIN behind it out")
     if kind not in ("inner", "left"):
         raise fail(item.node, f"FOR SYSTEM_TIME AS OF is for JOIN and LEFT JOIN, not for {kind.upper()} JOIN")
     if graph.is_windowed(versions.name) or graph.is_windowed(rows.name):
