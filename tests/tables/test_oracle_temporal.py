@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.kernels import node_segments
+from headrace.kernels import node_segments, operator
 from headrace.program.program import VersionNode
 from headrace.testing import LocalRun
 
@@ -31,6 +31,7 @@ CREATE QUERY l AS SELECT o.ts, o.amount, v.note, v.rate FROM o LEFT JOIN r FOR S
 CREATE QUERY w AS SELECT o.ts, v.rate FROM o, r FOR SYSTEM_TIME AS OF o.ts v WHERE v.cur = o.cur AND o.amount > 5 AND v.rate > 3;
 CREATE QUERY n AS SELECT count(*) AS n, sum(v.rate) AS rates FROM o [RANGE 10 SECONDS]
   LEFT JOIN r FOR SYSTEM_TIME AS OF o.ts v ON v.cur = o.cur;
+CREATE QUERY beside AS SELECT cur, count(*) AS n FROM o [RANGE 1 SECOND] GROUP BY cur;
 CREATE QUERY self AS SELECT a.ts, b.rate FROM r a JOIN r FOR SYSTEM_TIME AS OF a.ts b ON a.note = b.cur;
 """
 )
@@ -75,6 +76,7 @@ SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2,
 def test_versions_are_those_valid_at_the_time(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inner, left, with a residual, over itself, and under an aggregate: what Python finds, as soon as it is certain."""
     monkeypatch.setattr(node_segments, "FAN_IN", 2)
+    monkeypatch.setattr(operator, "ROUND_ROWS", 2)  # many rounds of progress in a batch
     rng = random.Random(seed)
     path = str(tmp_path / "checkpoint")
     run = LocalRun(SCRIPT, rng.choice([1, 2, 3]), path=path)

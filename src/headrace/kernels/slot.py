@@ -137,7 +137,7 @@ class Slot:
         self._started = time.perf_counter()
         self._frontiers = tuple({s: p.frontier for s, p in each.items()} for each in (orders.progress, after))
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
-        self._answered: set[str] = set()  # steps that are done once in a batch
+        self._met: set[str] = set()  # views of joins that an earlier round has given
         self._result_pids: dict[str, np.ndarray] = {}
         self.segments = {
             name: NodeSegments(orders.store, name, orders.segments, self.pids, orders.version) for name in self._nodes
@@ -192,10 +192,8 @@ class Slot:
         for step in self._steps:
             if isinstance(step, Advance):
                 self.operators[step.node].advance(low, high)
-            elif isinstance(step, JoinRows):
-                self._join(step)
-            elif isinstance(step, FindVersions):
-                self._find_versions(step)
+            elif isinstance(step, (JoinRows, FindVersions)):
+                self._meet(step)
             elif self.space.is_empty(step.source):
                 if isinstance(step, (Compute, LookUp)):
                     self.space.define_empty(step.view)
@@ -208,6 +206,16 @@ class Slot:
             else:
                 self._emit(step)
 
+    def _meet(self, step: JoinRows | FindVersions) -> None:
+        """Rows of several inputs, in the first round: what they wait for is the batch's progress, not the round's."""
+        if step.view in self._met:
+            self.space.define_empty(step.view)
+        elif isinstance(step, JoinRows):
+            self._join(step)
+        else:
+            self._find_versions(step)
+        self._met.add(step.view)
+
     def _join(self, step: JoinRows) -> None:
         inputs = [self.operators[side.node] for side in step.inputs]
         complete = [[meld_waits(side.complete, f).bound for f in self._frontiers] for side in step.inputs]
@@ -215,10 +223,6 @@ class Slot:
         define_join(self.space, step, inputs, complete, born)  # type: ignore[arg-type]
 
     def _find_versions(self, step: FindVersions) -> None:
-        if step.view in self._answered:  # in an earlier round: what it waits for is the batch's progress, not the round's
-            self.space.define_empty(step.view)
-            return
-        self._answered.add(step.view)
         rows, versions = self.operators[step.rows], self.operators[step.versions]
         assert isinstance(rows, StoredRows)
         assert isinstance(versions, StoredRows)
