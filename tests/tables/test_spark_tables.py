@@ -79,3 +79,25 @@ def test_tables_from_python_parquet_and_the_catalog(spark: Any, tmp_path: Path) 
         session.table("bad", spark.readStream.format("rate").load())
     with pytest.raises(SourceError, match="table gone: there is nothing at"):
         session.sql("CREATE TABLE gone FROM 'csv' OPTIONS (path 'no/such.csv')")
+
+
+def test_versions_at_a_time_and_a_table_on_spark(spark: Any, tmp_path: Path) -> None:
+    """On Spark, too, each row has the last version of its key that is not later, and after a lookup its name."""
+    rows, versions = events(60, seconds=300, disorder=5), events(60, seconds=300, disorder=5, seed=2)
+    write_batches(tmp_path / "s", rows, 2)
+    write_batches(tmp_path / "r", versions, 3)
+    write_table(tmp_path / "t.csv", {"a": "one", "b": "two"})
+    query = """
+    CREATE QUERY q AS SELECT s.ts, s.v, r.x, t.name FROM s
+      LEFT JOIN r FOR SYSTEM_TIME AS OF s.ts AS r ON s.k = r.k JOIN t ON t.k = s.k;
+    """
+    script = stream_sql("s", tmp_path / "s") + stream_sql("r", tmp_path / "r") + TABLE.format(tmp_path / "t.csv") + query
+    run = drained(spark, tmp_path / "ck", script, flush=True)
+    expected: Counter[tuple[Any, ...]] = Counter()
+    for row in rows:
+        if row["k"] in ("a", "b"):
+            known = [v for v in versions if v["k"] == row["k"] and v["ts"] <= row["ts"]]
+            found = max(known, key=lambda v: v["ts"])["x"] if known else None
+            expected[(row["ts"], row["v"], found, {"a": "one", "b": "two"}[row["k"]])] += 1
+    table = run.results("q").arrow()
+    assert Counter(tuple(r.values()) for r in table.to_pylist()) == expected
