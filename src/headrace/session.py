@@ -29,7 +29,7 @@ from sqlglot.errors import SqlglotError
 
 from headrace.dialect.duck_cast import duck_type
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
-from headrace.logical.graph import Graph
+from headrace.logical.graph import Graph, StaticTable
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Settings, check_graph, optimize
 from headrace.optimizer.choose_reader import may_read_in_tasks
@@ -41,9 +41,9 @@ from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
 from headrace.report.model import BatchReport
-from headrace.sql import CreateStream, parse_query, parse_script
+from headrace.sql import CreateStream, CreateTable, parse_query, parse_script
 from headrace.sql.bind import Binder
-from headrace.sql.declare import asks_spark, declared_stream
+from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
 from headrace.state import ManifestLog, Store
@@ -144,6 +144,7 @@ class Session:
         self._binder = Binder()
         self._frames: dict[str, DataFrame] = {}
         self._bounds: dict[str, Callable[[], Any]] = {}
+        self._tables: dict[str, DataFrame | Callable[[], DataFrame]] = {}
         self._bases: dict[str, Path] = {}
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
@@ -164,15 +165,17 @@ class Session:
 
     # -- registering --------------------
     def sql(self, text: str, base: str | Path | None = None) -> Session:
-        """Register the CREATE STREAM and CREATE QUERY statements of a script; paths are relative to `base`."""
+        """Register the CREATE STREAM, CREATE TABLE and CREATE QUERY statements of a script; paths are relative to `base`."""
         binder = _copy_binder(self._binder)
         bases = dict(self._bases)
         for statement in parse_script(text):
             if isinstance(statement, CreateStream) and asks_spark(statement):
                 self.check_installed(statement.name, statement.format)
                 statement = self._ask_columns(statement, base)
+            if isinstance(statement, CreateTable) and not statement.columns:
+                statement = self._ask_table_columns(statement, base)
             binder.create(statement)
-            if isinstance(statement, CreateStream):
+            if isinstance(statement, (CreateStream, CreateTable)):
                 bases[statement.name] = Path(base) if base is not None else Path.cwd()
         check_graph(binder.graph())
         self._binder, self._bases = binder, bases  # all of a script, or nothing
@@ -183,6 +186,13 @@ class Session:
 
         folder = Path(base) if base is not None else None
         found = ask_columns(self.spark, statement.name, statement.format, statement.options, folder)
+        return replace(statement, columns=tuple(ColumnDef(*c) for c in found))
+
+    def _ask_table_columns(self, statement: CreateTable, base: str | Path | None) -> CreateTable:
+        from headrace.runtime.read_static import ask_table_columns
+
+        unknown = StaticTable(statement.name, (), statement.format, tuple(statement.options.items()))
+        found = ask_table_columns(self.spark, unknown, Path(base) if base is not None else None)
         return replace(statement, columns=tuple(ColumnDef(*c) for c in found))
 
     def check(self, installed: bool = True) -> None:
@@ -227,6 +237,23 @@ class Session:
         if function is not None:
             self._bounds[f"{name}()"] = function
         self._frames[name] = frame
+        if self._spark is None:
+            self._spark = frame.sparkSession
+        return self
+
+    def table(
+        self, name: str, source: DataFrame | Callable[[], DataFrame], refresh: str | None = None
+    ) -> Session:
+        """Register a table to join streams with: a batch DataFrame, or a function that makes one. With `refresh`, like '1 hour',
+        it is read again when so much time has passed; a function is then called again, and sees new files.
+        """
+        frame = source() if callable(source) else source
+        if frame.isStreaming:
+            raise SourceError(f"table {name}: expected a batch DataFrame (spark.read…), got a streaming one; see Session.stream")
+        columns = tuple(ColumnDef(f.name, f.dataType.simpleString()) for f in frame.schema)
+        declared = declared_table(CreateTable(name, columns, "", {}, refresh))
+        self._binder.add_table(replace(declared, format=None))
+        self._tables[name] = source
         if self._spark is None:
             self._spark = frame.sparkSession
         return self
@@ -332,6 +359,7 @@ class Session:
             on_batch,
             self._bounds,
             parse_retention(retain) if retain is not None else None,
+            self._tables,
         )
 
     def results(self, name: str) -> Any:
@@ -351,11 +379,8 @@ class Session:
 
 def _copy_binder(binder: Binder) -> Binder:
     fresh = copy(binder)
-    fresh.streams, fresh.relations, fresh.queries = (
-        dict(binder.streams),
-        dict(binder.relations),
-        dict(binder.queries),
-    )
+    fresh.streams, fresh.relations = dict(binder.streams), dict(binder.relations)
+    fresh.queries, fresh.tables = dict(binder.queries), dict(binder.tables)
     return fresh
 
 

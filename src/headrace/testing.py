@@ -27,11 +27,12 @@ from sqlglot import exp
 
 from headrace.dialect.duck import duck_sql
 from headrace.dialect.duck_cast import duck_type, spark_name
-from headrace.errors import PlanError
+from headrace.errors import OptionError, PlanError
 from headrace.kernels import payloads
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, row_chunks
+from headrace.logical.graph import StaticTable
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import check_graph
 from headrace.physical.duck_typer import DuckTyper
@@ -43,6 +44,7 @@ from headrace.sql.bind import Binder
 from headrace.state import Manifest, Store
 
 Rows = Sequence[Sequence[Any]]
+TableRows = Rows | Callable[[], Rows]
 
 
 class LocalRun:
@@ -58,6 +60,7 @@ class LocalRun:
         memory: int | None = None,
         clock: Callable[[], int] | None = None,
         bounds: Mapping[str, Callable[[], Any]] | None = None,
+        tables: Mapping[str, TableRows] | None = None,
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
@@ -74,12 +77,14 @@ class LocalRun:
         self.driver.file.save(store)
         self.driver.clock = clock or self.driver.clock
         self.driver.read_bounds = BoundsReader(binder.graph(), bounds or {}, {}).read
+        self._con = duckdb.connect(config={"threads": "1"})
+        self._con.execute("SET TimeZone = 'UTC'; SET error_on_division_by_zero = false")
+        self._tables = dict(tables or {})
+        self.driver.use_tables(self._read_table)
         self.driver.listen()
         self.plan, self.program = self.driver.plan, self.driver.program
         self.graph, self.store, self.log = self.plan.graph, store, self.driver.log
         self.tasks = tasks
-        self._con = duckdb.connect(config={"threads": "1"})
-        self._con.execute("SET TimeZone = 'UTC'; SET error_on_division_by_zero = false")
 
     @property
     def manifest(self) -> Manifest:
@@ -157,26 +162,37 @@ class LocalRun:
         for _, _, payload in payloads.read_rows(sent):
             yield payloads.read_message(payload)
 
-    def _frames(self, name: str, rows: Rows) -> list[pa.Table]:
-        """The stream's rows as the source stage would get them from Spark, in `tasks` parts."""
-        stream = self.graph.streams[name]
-        con = self._con
-        names = [c for c, _ in stream.columns]
-        types = [duck_type(t) for _, t in stream.columns]
-        if not rows:
-            return []
-        columns = {n: pa.array([r[i] for r in rows]) for i, n in enumerate(names)}
-        con.register("pushed", pa.table(columns))
+    def _read_table(self, table: StaticTable) -> pa.Table:
+        given = self._tables.get(table.name)
+        if given is None:
+            raise OptionError(f"table {table.name}: give its rows, LocalRun(…, tables={{'{table.name}': [(…), …]}})")
+        rows = given() if callable(given) else given
+        casts = self._register_rows(table.schema, rows)
+        return self._con.sql(f"SELECT {casts} FROM pushed").to_arrow_table()
+
+    def _register_rows(self, schema: Sequence[tuple[str, str]], rows: Rows) -> str:
+        """Rows as the relation `pushed`; the SELECT list that gives them their types."""
+        columns = {n: pa.array([r[i] for r in rows]) for i, (n, _) in enumerate(schema)}
+        self._con.register("pushed", pa.table(columns))
         makers = {"TIMESTAMPTZ": "make_timestamptz", "TIMESTAMP": "make_timestamp"}
-        casts = ", ".join(
+        return ", ".join(
             (
                 f'{makers[t]}("{n}"::BIGINT)'
                 if t in makers and pa.types.is_integer(columns[n].type)
                 else f'"{n}"::{t}'
             )
             + f' AS "{n}"'
-            for n, t in zip(names, types, strict=True)
+            for n, t in ((name, duck_type(type_)) for name, type_ in schema)
         )
+
+    def _frames(self, name: str, rows: Rows) -> list[pa.Table]:
+        """The stream's rows as the source stage would get them from Spark, in `tasks` parts."""
+        stream = self.graph.streams[name]
+        con = self._con
+        names = [c for c, _ in stream.columns]
+        if not rows:
+            return []
+        casts = self._register_rows(stream.columns, rows)
         con.execute(f"CREATE OR REPLACE TABLE s AS SELECT row_number() OVER () AS _n, {casts} FROM pushed")
         tick = f'epoch_us("{stream.on}")' if stream.unit == "us" else f'"{stream.on}"::BIGINT'
         row = ", ".join(f"'{n}': \"{n}\"" for n in names)

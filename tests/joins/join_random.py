@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -77,7 +78,8 @@ class Maker:
             return Item(one, Source((one,)), "ts", own)
         if roll < 0.7:
             least = rng.randrange(3)
-            keep: Callable[[Row], Row | None] = lambda r: dict(r) if r["v"] is not None and r["v"] > least else None
+            def keep(r: Row) -> (Row | None):
+                return dict(r) if r["v"] is not None and r["v"] > least else None
             return Item(f"(SELECT * FROM {one} WHERE v > {least})", Source((one,), keep), "ts", own)
         if roll < 0.82:
             two = rng.choice([s for s in STREAMS if s != one])
@@ -268,11 +270,10 @@ class Maker:
             near = [Band(i, j, lengths[j] * u, lengths[i] * u - 1) for i, j in every]  # in the order of FROM
             clause = [f" [RANGE {self.bracket(n)}{w}]" for n, w in zip(lengths, named, strict=True)]
             return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
-        if way == "within" and all(i.time == "ts" for i in items):
-            if rng.random() < 0.5:
-                d = rng.choice([0, 2, 9])
-                texts[1] += f" WITHIN {self.bracket(d)}"
-                return texts, [], [Band(0, 1, d * u, d * u)]
+        if way == "within" and all(i.time == "ts" for i in items) and rng.random() < 0.5:
+            d = rng.choice([0, 2, 9])
+            texts[1] += f" WITHIN {self.bracket(d)}"
+            return texts, [], [Band(0, 1, d * u, d * u)]
         return texts, *self._join_all(pairs, times)
 
     def _join_all(self, pairs: Sequence[tuple[int, int]], times: Sequence[str]) -> tuple[list[str], list[Any]]:
@@ -314,7 +315,7 @@ class Maker:
                 keys[i].append(members[i][1] if i in members else None)
             order = list(members)
             rng.shuffle(order)
-            for one, two in zip(order, order[1:], strict=False):
+            for one, two in itertools.pairwise(order):
                 conditions.append(f"{members[one][0]} = {members[two][0]}")
 
         def member(i: int, role: str) -> tuple[int, tuple[str, Any]]:

@@ -21,7 +21,7 @@ def run(case: Case, seed: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     check(case, steps, tmp_path, rng.randint(1, 4), rng.randint(1, 3))
 
 
-@pytest.mark.parametrize("seed", (*range(10), 20, 512))
+@pytest.mark.parametrize("seed", [*range(10), 20, 512])
 def test_random_joins(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets of joins and aggregations over and beside them, always the same ones."""
     run(random_case(seed), seed, tmp_path, monkeypatch, 4, 30)

@@ -1,16 +1,16 @@
 What is refused, where it points, and what it suggests.
 
 -- # not a statement
-CREATE TABLE t (a INT)
+CREATE VIEW t (a INT)
 -- =>
--- SqlError: expected CREATE STREAM or CREATE QUERY, found CREATE TABLE. There is: QUERY, STREAM.
---   line 1: CREATE TABLE t (a INT)
---                  ^^^^^
+-- SqlError: expected CREATE STREAM, CREATE TABLE or CREATE QUERY, found CREATE VIEW. There is: QUERY, STREAM, TABLE.
+--   line 1: CREATE VIEW t (a INT)
+--                  ^^^^
 
 -- # a misspelt statement
 CREATE QUERRY q AS SELECT 1
 -- =>
--- SqlError: expected CREATE STREAM or CREATE QUERY, found CREATE QUERRY. Did you mean 'QUERY'?
+-- SqlError: expected CREATE STREAM, CREATE TABLE or CREATE QUERY, found CREATE QUERRY. Did you mean 'QUERY'?
 --   line 1: CREATE QUERRY q AS SELECT 1
 --                  ^^^^^^
 
@@ -369,7 +369,7 @@ CREATE QUERY q AS SELECT srcIP
 -- # a query of itself
 CREATE QUERY q AS SELECT count(*) AS n FROM q
 -- =>
--- SqlError: query q: there is no stream or query 'q'. There is: big, flows, tcp, ticks, udp.
+-- SqlError: query q: there is no stream or query 'q'. There is: big, flows, hosts, sites, tcp, ticks, udp.
 --   line 1: CREATE QUERY q AS SELECT count(*) AS n FROM q
 --                                                       ^
 

@@ -15,7 +15,7 @@ import pytest
 from sqlglot import exp
 
 from headrace.errors import HeadraceError
-from headrace.logical.graph import Aggregate, Call, Derive, Graph, Join, Merge, Rows
+from headrace.logical.graph import Aggregate, Call, Derive, Graph, Join, Lookup, Merge, Rows, TemporalJoin
 from headrace.optimizer import check_graph, optimize
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
@@ -32,6 +32,8 @@ CREATE STREAM udp (ts TIMESTAMP, srcIP INT, len BIGINT) PROGRESSING ON ts SLACK 
 CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS cnt, sum(len) AS bytes
   FROM tcp [RANGE 10 MINUTES SLIDE 1 MINUTE] GROUP BY srcIP, destIP;
 CREATE QUERY big AS SELECT * FROM tcp WHERE len > 1000;
+CREATE TABLE hosts (ip INT, owner STRING, site STRING) FROM 'csv' OPTIONS (path 'hosts.csv', header 'true') REFRESH EVERY 1 HOUR;
+CREATE TABLE sites (site STRING, city STRING) FROM 'table' OPTIONS (name 'geo.sites');
 """
 FILES = sorted(Path(__file__).parent.glob("*.sql"))
 
@@ -81,9 +83,19 @@ def summary(graph: Graph, name: str) -> list[str]:
     if isinstance(relation, Join):
         parts = [line for i in relation.inputs if "$" in i.relation for line in summary(graph, i.relation)]
         return [*parts, f"{name}: {relation.kind} join of {_join(relation)}"]
+    if isinstance(relation, TemporalJoin):
+        one, two = relation.inputs
+        keys = " and ".join(f"{_sql(a)} = {_sql(b)}" for a, b in zip(one.keys, two.keys, strict=True))
+        what = f"{relation.kind} join of {one.relation} with the version of {two.relation} at {one.time} by {keys}"
+        return [f"{name}: {what}{_where(relation.condition)} giving {', '.join(relation.columns)}"]
     inner = summary(graph, relation.input) if "$" in relation.input else []
     if isinstance(relation, Derive):
         return [*inner, f"{name}: {_listed(relation.outputs)} from {relation.input}{_where(relation.where)}"]
+    if isinstance(relation, Lookup):
+        keys = " and ".join(f"{_sql(a)} = {_sql(b)}" for a, b in relation.keys) or "nothing"
+        shown = ", ".join(relation.columns) + (f" ({', '.join(c.name for c in relation.hidden)})" if relation.hidden else "")
+        what = f"{relation.kind} lookup of {relation.input} in {relation.table} by {keys}{_where(relation.condition)}"
+        return [*inner, f"{name}: {what} giving {shown}"]
     assert isinstance(relation, Aggregate)
     window = f" [{_window(relation.window)}]" if relation.window else ", same window"
     keys = f" by {', '.join(map(_sql, relation.keys))}" if relation.keys else ""

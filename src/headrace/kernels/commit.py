@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from headrace.kernels.flush import find_flush
 from headrace.program.messages import Files, Frontiers, Orders, SlotReport, SourceReport, StreamProgress
-from headrace.program.program import JoinRows, JointNode, Program
+from headrace.program.program import FindVersions, JoinRows, JointNode, Program
 from headrace.progress import Observation
 from headrace.progress.propagate import brings_windows
 from headrace.progress.waits import meld_waits
@@ -48,6 +48,7 @@ def make_orders(
     now: int | None = None,
     since: int = 0,
     told: Mapping[str, Observation] | None = None,
+    tables: Mapping[str, str] | None = None,
 ) -> Orders:
     """The orders for the batch that follows `manifest`."""
     known = {n.name for n in program.nodes}
@@ -66,6 +67,7 @@ def make_orders(
         scratch=scratch,
         since=since,
         told=told or {},
+        tables=tables or {},
     )
 
 
@@ -159,6 +161,10 @@ def brings_results(program: Program, orders: Orders, after: Frontiers) -> bool:
             complete = [meld_waits(side.complete, each).bound for each in frontiers]
             if side.node in held and complete[0] != complete[1]:
                 return True
+    for found in (s for level in program.levels for s in level.steps if isinstance(s, FindVersions)):
+        complete = [meld_waits(found.complete, each).bound for each in frontiers]
+        if found.rows in held and complete[0] != complete[1]:
+            return True
     for joint in (n for n in program.nodes if isinstance(n, JointNode) and n.name in held):
         bounds = [[meld_waits(waits, each) for waits in (*joint.own, *joint.each)] for each in frontiers]
         if bounds[0] != bounds[1]:

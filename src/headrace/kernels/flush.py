@@ -16,12 +16,15 @@ from headrace.program.messages import Flush
 from headrace.program.program import (
     Advance,
     Compute,
+    FindVersions,
     GatherNode,
     JoinRows,
     JointNode,
+    LookUp,
     PaneNode,
     Program,
     Send,
+    TransitNode,
 )
 from headrace.progress.waits import Waits
 
@@ -45,7 +48,7 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
     for step in (s for level in program.levels for s in level.steps):
         if isinstance(step, Advance) and step.node in latest:
             found, tick = program.node(step.node), latest[step.node]
-            if isinstance(found, GatherNode):
+            if isinstance(found, (GatherNode, TransitNode)):
                 ends[found.view] = tick + 1
             elif isinstance(found, JointNode):
                 ends[found.view] = tick + 1
@@ -65,7 +68,10 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
                 for side in step.inputs[: 2 if step.kind == "full" else 1]:
                     if side.node in latest:
                         complete(side.complete, latest[side.node] + 1)
-        elif isinstance(step, Compute) and step.source in ends:
+        elif isinstance(step, FindVersions) and step.rows in latest:
+            ends[step.view] = latest[step.rows] + 1
+            complete(step.complete, latest[step.rows] + 1)
+        elif isinstance(step, (Compute, LookUp)) and step.source in ends:
             ends[step.view] = max(ends.get(step.view, ends[step.source]), ends[step.source])
         elif isinstance(step, Send) and step.source in ends:
             latest[step.node] = max(latest.get(step.node, ends[step.source] - 1), ends[step.source] - 1)

@@ -17,14 +17,17 @@ import pyarrow as pa
 
 from headrace.kernels import operator, payloads
 from headrace.kernels.connection import connect
+from headrace.kernels.find_versions import StoredVersions, define_versions
 from headrace.kernels.gathering import Gathering
 from headrace.kernels.join_rows import define_join
 from headrace.kernels.joint_aggregation import JointAggregation
 from headrace.kernels.node_segments import NodeSegments
 from headrace.kernels.operator import CEILING, FLOOR, Operator, split_rounds
 from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
+from headrace.kernels.passed_rows import PassedRows
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.sql_pieces import pid_sql
+from headrace.kernels.static_tables import StaticTables
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.messages import (
@@ -41,13 +44,17 @@ from headrace.program.program import (
     Advance,
     Compute,
     Emit,
+    FindVersions,
     JoinRows,
     JointNode,
+    LookUp,
     Node,
     PaneNode,
     Program,
     RowNode,
     Send,
+    TransitNode,
+    VersionNode,
 )
 from headrace.progress import (
     NOTHING_SEEN,
@@ -125,12 +132,14 @@ class Slot:
         self.level, self._steps = level, program.levels[level].steps
         con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
         self.space = Workspace(con, program.levels[level].stored)
+        self.tables = StaticTables(self.space, orders.store, orders.tables)
         self.results = ResultWriter(orders.store, orders.version, program.schemas)
         self.pids = pids_of(orders.route, slot)
         self._load = self._close = 0.0
         self._started = time.perf_counter()
         self._frontiers = tuple({s: p.frontier for s, p in each.items()} for each in (orders.progress, after))
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
+        self._met: set[str] = set()  # views of joins that an earlier round has given
         self._result_pids: dict[str, np.ndarray] = {}
         self.segments = {
             name: NodeSegments(orders.store, name, orders.segments, self.pids, orders.version) for name in self._nodes
@@ -141,7 +150,10 @@ class Slot:
         if isinstance(node, RowNode):
             needed = meld_waits(node.needed, self._frontiers[1]).bound
             segments = self.segments[node.name]
-            return StoredRows(node, self.space, segments.read_between, FLOOR if needed is None else needed)
+            kind = StoredVersions if isinstance(node, VersionNode) else StoredRows
+            return kind(node, self.space, segments.read_between, FLOOR if needed is None else needed)
+        if isinstance(node, TransitNode):
+            return PassedRows(node, self.space)
         if isinstance(node, JointNode):
             bounds = [
                 [(meld_waits(own, f).bound, meld_waits(each, f).bound) for own, each in zip(node.own, node.each, strict=True)]
@@ -188,20 +200,32 @@ class Slot:
         for step in self._steps:
             if isinstance(step, Advance):
                 self.operators[step.node].advance(low, high)
-            elif isinstance(step, JoinRows):
+            elif isinstance(step, (JoinRows, FindVersions)):
                 if low == FLOOR:  # all rows of the batch are here in the first round
-                    self._join(step)
+                    self._meet(step)
                 else:
                     self.space.define_empty(step.view)
             elif self.space.is_empty(step.source):
-                if isinstance(step, Compute):
+                if isinstance(step, (Compute, LookUp)):
                     self.space.define_empty(step.view)
-            elif isinstance(step, Compute):
+            elif isinstance(step, (Compute, LookUp)):
+                if isinstance(step, LookUp):
+                    self.tables.open(step.table)
                 self.space.define(step.view, step.sql, step.source)
             elif isinstance(step, Send):
                 yield from self._send(step)
             else:
                 self._emit(step)
+
+    def _meet(self, step: JoinRows | FindVersions) -> None:
+        """Rows of several inputs, in the first round: what they wait for is the batch's progress, not the round's."""
+        if step.view in self._met:
+            self.space.define_empty(step.view)
+        elif isinstance(step, JoinRows):
+            self._join(step)
+        else:
+            self._find_versions(step)
+        self._met.add(step.view)
 
     def _join(self, step: JoinRows) -> None:
         inputs = [self.operators[side.node] for side in step.inputs]
@@ -209,9 +233,19 @@ class Slot:
         born = [self.orders.born.get(side.node) for side in step.inputs]
         define_join(self.space, step, inputs, complete, born)  # type: ignore[arg-type]
 
+    def _find_versions(self, step: FindVersions) -> None:
+        rows, versions = self.operators[step.rows], self.operators[step.versions]
+        assert isinstance(rows, StoredRows)
+        assert isinstance(versions, StoredRows)
+        complete = [meld_waits(step.complete, f).bound for f in self._frontiers]
+        define_versions(self.space, step, rows, versions, *complete)
+
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:
         node = self.program.node(step.node)
         sql = f"SELECT {pid_sql(node, self.program.pids)} AS pid, * FROM ({step.sql})"
+        if isinstance(node, RowNode):  # a lookup passes late rows on, and a join takes none
+            passed = meld_waits(node.waits, self._frontiers[0]).bound
+            sql += f" WHERE _t >= {passed}" if passed is not None else ""
         table = self.space.query(sql, step.source)
         if not table.num_rows:
             return

@@ -24,7 +24,7 @@ from headrace.kernels.observe import observe_rows
 from headrace.kernels.result_files import read_schema, write_file
 from headrace.kernels.sql_pieces import group_by, pane_sql, pid_sql
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
-from headrace.program.program import PaneNode, Program, RowFeed, RowNode, RowsQuery, SourceFeed
+from headrace.program.program import PaneNode, Program, RowFeed, RowNode, RowsQuery, SourceFeed, TransitNode
 from headrace.progress import Observation, fold
 from headrace.progress.waits import meld_waits
 
@@ -55,9 +55,10 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
     streams = {s.name: s for s in program.streams}
     rules = {s.name: make_judge(orders, s) for s in program.streams}
     feeds = [(node, feed) for node in program.pane_nodes() for feed in node.feeds]
-    row_feeds = [(node, feed) for node in program.row_nodes() for feed in node.feeds]
+    fed: list[RowNode | TransitNode] = [*program.row_nodes(), *program.transit_nodes()]
+    row_feeds = [(node, feed) for node in fed for feed in node.feeds]
     frontiers = {name: p.frontier for name, p in orders.progress.items()}
-    behind = {node.name: meld_waits(node.waits, frontiers).bound for node in program.row_nodes()}
+    behind = {node.name: meld_waits(node.waits, frontiers).bound for node in program.row_nodes()}  # others take late rows
     results: dict[str, Files] = {}
     for chunk in chunks:
         name = chunk.stream
@@ -75,7 +76,7 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
                     yield from payloads.make_payloads(slot, node.name, part)
         for rows, given in row_feeds:
             if given.stream == name:
-                found = fetch_arrow(con, feed_rows_sql(rows, given, program.pids, behind[rows.name]))
+                found = fetch_arrow(con, feed_rows_sql(rows, given, program.pids, behind.get(rows.name)))
                 for slot, part in payloads.split_by_slot(found, orders.route, orders.slots):
                     yield from payloads.make_payloads(slot, rows.name, part)
         for query in program.passing:
@@ -111,8 +112,8 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int) -> str:
     return f"SELECT {pid_sql(node, pids)} AS pid, * FROM ({inner})"
 
 
-def feed_rows_sql(node: RowNode, feed: RowFeed, pids: int, behind: int | None) -> str:
-    """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those behind the low-watermark."""
+def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, pids: int, behind: int | None) -> str:
+    """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those before `behind`."""
     listed = [*(f"{k} AS k{i}" for i, k in enumerate(feed.keys)), *(f"{v} AS v{i}" for i, v in enumerate(feed.values))]
     conditions = [*([feed.where] if feed.where else []), *([f"_t >= {behind}"] if behind is not None else [])]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""

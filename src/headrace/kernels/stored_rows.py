@@ -59,11 +59,15 @@ class StoredRows:
         return self._needed
 
     def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
+        return self.keep_from(self._needed, tables)
+
+    def keep_from(self, needed: int, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
+        """Rows from `needed` on that can meet somebody."""
         tables = [t for t in tables if t.num_rows]
         if not tables:
             return None
         rows = pa.concat_tables(tables)
-        wanted = pc.greater_equal(rows["_t"], self._needed) if self._needed > FLOOR else None
+        wanted = pc.greater_equal(rows["_t"], needed) if needed > FLOOR else None
         for name in ("_t", *(f"k{i}" for i in range(0 if self.node.nulls else self.node.keys))):
             if rows[name].null_count:
                 known = pc.is_valid(rows[name])

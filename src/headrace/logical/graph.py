@@ -1,12 +1,15 @@
 """The query graph: what each relation *is*, with no engine in sight.
 
-A relation is one of six things, and the first distinction is the important one:
+A relation is one of eight things, and the first distinction is the important one:
 
 * a *raw* relation (`Rows`) is stateless: selections and projections of streams, melded by UNION ALL. It is
   kept flattened, as branches that each read one stream, so that a window over any tower of selects and
   unions still reads the stream's own columns (document 003 §4.2: Select passes progress on, Project maps
   it, Union takes the minimum). A `Join` of relations gives raw rows too, which carry the progressing attributes of
   all its inputs; a `Derive` or a `Merge` of raw relations is raw;
+* a `TemporalJoin` gives each row of a relation the row of a stream that was the last of its key at that time: raw rows;
+* a `Lookup` joins a relation with a static table. It keeps no state and passes rows and progress on, so it is raw or windowed as
+  what it reads;
 * a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when
   progress passes the window's end. It is an `Aggregate` over a raw relation (with a window) or over a
   windowed one (with a window of its own, or "the same window", by wid); a `Derive`, a selection or
@@ -63,6 +66,30 @@ class Stream:
         lines = (self.format or "").lower() in LINE_FORMATS
         mode = (self.option("mode") or "permissive").lower()
         return lines and mode == "permissive" and self.option("columnNameOfCorruptRecord") is None
+
+
+@dataclass(frozen=True)
+class StaticTable:
+    """A table that streams are joined with. It has no progress: it is read at the start, and again when `refresh` has passed."""
+
+    name: str
+    schema: tuple[tuple[str, str], ...]  # name, Spark type
+    format: str | None = None  # None: the DataFrame is given in Python
+    options: tuple[tuple[str, str], ...] = ()
+    refresh: int | None = None  # microseconds between two readings
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.schema)
+
+    @property
+    def unit(self) -> str:
+        """A table has no time."""
+        return ""
+
+    def option(self, name: str) -> str | None:
+        """An option of the source, whatever the case of its name."""
+        return next((value for key, value in self.options if key.lower() == name.lower()), None)
 
 
 @dataclass(frozen=True)
@@ -180,6 +207,49 @@ class Join:
 
 
 @dataclass(frozen=True)
+class TemporalJoin:
+    """Rows of the first input, each with the version of its key that was valid at its time: the last row of the second input with
+    equal keys and a time that is not later. `kind` is inner or left; `condition` is asked of the version that was found.
+    """
+
+    name: str
+    inputs: tuple[JoinInput, JoinInput]
+    kind: str
+    condition: exp.Expr | None
+    visible: tuple[JoinColumn, ...]
+    hidden: tuple[JoinColumn, ...]
+    unit: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.visible)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Rows of a relation with those of a static table.
+
+    `kind` is inner, left, semi or anti; rows of the relation are kept or looked up, never those of the table. Columns of
+    input 0 are the relation's, those of input 1 the table's; `condition` is over them all, as in a join.
+    """
+
+    name: str
+    input: str
+    table: str
+    alias: str  # of the table
+    kind: str
+    keys: tuple[tuple[exp.Expr, exp.Expr], ...]  # equal: over columns of the relation, over those of the table
+    condition: exp.Expr | None
+    visible: tuple[JoinColumn, ...]
+    hidden: tuple[JoinColumn, ...]
+    unit: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.visible)
+
+
+@dataclass(frozen=True)
 class Derive:
     name: str
     input: str
@@ -200,14 +270,14 @@ class Merge:
     columns: tuple[str, ...]
 
 
-Relation = Rows | Join | Aggregate | Derive | Merge
+Relation = Rows | Join | TemporalJoin | Lookup | Aggregate | Derive | Merge
 
 
 def inputs_of(relation: Relation) -> tuple[str, ...]:
     """The relations (not streams) a relation reads."""
     if isinstance(relation, Rows):
         return ()
-    if isinstance(relation, Join):
+    if isinstance(relation, (Join, TemporalJoin)):
         return tuple(i.relation for i in relation.inputs)
     return relation.inputs if isinstance(relation, Merge) else (relation.input,)
 
@@ -219,6 +289,7 @@ class Graph:
     streams: dict[str, Stream]
     relations: dict[str, Relation]
     queries: dict[str, str]  # name -> text
+    tables: dict[str, StaticTable] = field(default_factory=dict)
 
     def streams_of(self, name: str) -> tuple[str, ...]:
         """The streams a relation depends on, sorted; its progress is the minimum of theirs."""
@@ -232,7 +303,7 @@ class Graph:
     def is_windowed(self, name: str) -> bool:
         """Whether the rows of a relation appear window by window, when progress passes the window's end."""
         relation = self.relations[name]
-        if isinstance(relation, (Rows, Join)):
+        if isinstance(relation, (Rows, Join, TemporalJoin)):
             return False
         if isinstance(relation, Aggregate):
             return not relation.joint

@@ -1,10 +1,11 @@
 """Which columns of a relation carry progress, and what each of them waits for (document 003, chapters 6 to 8).
 
 A stream has one such column. Selections keep it, projections that copy it too; a union has those that all its arms have
-in the same place; an aggregate has the end of its window. The results of a join carry the progressing attributes of all
-its inputs, each complete as far as `TimeBounds.complete` says (individual punctuation). `greatest` of them all waits
-for less than the later of the two does: a result still to come has a row still to come, so its largest value is not behind
-the least of the inputs' bounds, whatever the width of the band. That is what joint punctuation says of it (section 7.2).
+in the same place; an aggregate has the end of its window; a lookup in a static table has those of the rows that look up.
+The results of a join carry the progressing attributes of all its inputs, each complete as far as `TimeBounds.complete` says
+(individual punctuation). `greatest` of them all waits for less than the later of the two does: a result still to come has a
+row still to come, so its largest value is not behind the least of the inputs' bounds, whatever the width of the band. That
+is what joint punctuation says of it (section 7.2).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows
+from headrace.logical.graph import Aggregate, Derive, Graph, Join, Lookup, Merge, Rows, TemporalJoin
 from headrace.progress.waits import Floor, Wait, Waits, unite_waits
 
 ProgressColumns = Mapping[str, Waits]
@@ -37,6 +38,13 @@ def find_progress(graph: Graph, name: str) -> ProgressColumns:
         waits_of = [find_progress(graph, i.relation)[i.time] for i in relation.inputs]
         times = [c for c in relation.visible if c.column == relation.inputs[c.input].time]
         return {c.name: relation.bounds.complete(c.input, waits_of) for c in times}
+    if isinstance(relation, TemporalJoin):
+        waits = unite_waits(*(find_progress(graph, i.relation)[i.time] for i in relation.inputs))
+        own = relation.inputs[0].time
+        return {c.name: waits for c in relation.visible if c.input == 0 and c.column == own}
+    if isinstance(relation, Lookup):
+        inner = find_progress(graph, relation.input)
+        return {c.name: inner[c.column] for c in relation.visible if c.input == 0 and c.column in inner}
     if isinstance(relation, Merge):
         arms = [(find_progress(graph, i), graph.relations[i].columns) for i in relation.inputs]
         found = {}

@@ -28,7 +28,7 @@ from headrace.network.join_query import JoinQuery, parse_predicate
 from headrace.network.join_view import JoinPredicate, ViewInput
 from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics
 from headrace.network.stream_filters import Condition, conjoin_conditions
-from headrace.sql import BracketWindow, CreateQuery, CreateStream, parse_script
+from headrace.sql import BracketWindow, CreateQuery, CreateStream, CreateTable, parse_script
 
 WIDTHS = {
     "boolean": 1,
@@ -50,6 +50,8 @@ def queries_from_sql(script: str, catalog: Catalog, sinks: Mapping[str, str]) ->
     for statement in parse_script(script):
         if isinstance(statement, CreateStream):
             catalog.stream(statement.name)
+        elif isinstance(statement, CreateTable):
+            raise NetworkError(f"table {statement.name}: the network planner places joins of streams only; leave tables out")
         else:
             found.append(query_from_statement(statement, catalog, sinks))
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.logical.graph import Aggregate, Join
+from headrace.logical.graph import Aggregate, Join, TemporalJoin
 from headrace.optimizer.describe import describe_length
 from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, StateBound
 
@@ -40,6 +40,11 @@ def _bound_rows(plan: Plan, table: RowTable) -> StateBound:
         return StateBound("rows", "until progress passes them")
     for name, number in table.readers:
         join = plan.graph.relations[name]
+        if isinstance(join, TemporalJoin):
+            one, two = (i.alias for i in join.inputs)
+            if number == 0:
+                return StateBound("rows", f"until {two} is past them")
+            return StateBound("rows", f"until {one} and {two} are past them, and of each key the last one before")
         assert isinstance(join, Join)
         unit = join.unit
         for j, other in enumerate(join.inputs):

@@ -24,6 +24,7 @@ from headrace.optimizer.plan import (
     RowTable,
     SourceColumn,
     TableFeed,
+    TransitTable,
     Typer,
 )
 from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column, trace_to_stream
@@ -39,7 +40,7 @@ def collect_columns(plan: Plan, typer: Typer) -> Plan:
     row_feeds = {
         t.id: tuple(f for leaf in find_leaves(plan.graph, t.input) for f in collecting.feed_rows(t, leaf))
         for t in plan.tables.values()
-        if isinstance(t, RowTable)
+        if isinstance(t, (RowTable, TransitTable))
     }
     passing = tuple(collecting.pass_rows())
     observed = {name: collecting.observe(stream) for name, stream in plan.graph.streams.items()}
@@ -95,7 +96,7 @@ class _Collecting:
             out.append(TableFeed(branch.stream, where, keys, calls))
         return tuple(out)
 
-    def feed_rows(self, table: RowTable, source: Rows) -> list[RowFeedColumns]:
+    def feed_rows(self, table: RowTable | TransitTable, source: Rows) -> list[RowFeedColumns]:
         """What a table of rows needs of each branch of `source`, which it reads directly or as an arm of a union."""
         theirs, ours = self.plan.types.get(source.name, {}), self.plan.types.get(table.input, {})
         alike = {c: cast_to(name_column(c), theirs.get(c), ours.get(c)) for c in source.columns}

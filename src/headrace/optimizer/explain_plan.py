@@ -11,7 +11,19 @@ import json
 from typing import Any
 
 from headrace.errors import OptionError
-from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows, Stream, inputs_of
+from headrace.logical.graph import (
+    Aggregate,
+    Derive,
+    Graph,
+    Join,
+    Lookup,
+    Merge,
+    Rows,
+    StaticTable,
+    Stream,
+    TemporalJoin,
+    inputs_of,
+)
 from headrace.optimizer.describe import (
     describe_length,
     describe_part_keys,
@@ -19,7 +31,7 @@ from headrace.optimizer.describe import (
     describe_table_keys,
     describe_window,
 )
-from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, Table
+from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, Table, TransitTable
 from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
 from headrace.progress.waits import Back, Wait
 
@@ -43,6 +55,7 @@ def _write_text(plan: Plan) -> str:
         "",
     ]
     lines += [_stream_line(plan, s) for s in plan.graph.streams.values()]
+    lines += [_static_line(plan, t) for t in plan.graph.tables.values() if t.name in plan.types]
     for table in _tables(plan):
         lines += ["", *_table_lines(plan, table)]
     lines += _exchange_lines(plan)
@@ -67,9 +80,24 @@ def _stream_line(plan: Plan, stream: Stream) -> str:
     return f"stream {stream.name}: progressing on {stream.on}, {progress}; {_count(columns, 'expression')}; {reader}"
 
 
+def _static_line(plan: Plan, table: StaticTable) -> str:
+    again = "" if table.refresh is None else f", and again every {describe_length(table.refresh, 'us')}"
+    return f"table {table.name}: {len(table.columns)} columns; read by Spark at the start{again}, and held by every slot"
+
+
 def _table_lines(plan: Plan, table: Table) -> list[str]:
     if isinstance(table, RowTable):
         return _row_table_lines(plan, table)
+    if isinstance(table, TransitTable):
+        by = ", ".join(k.sql(dialect="spark") for k in table.keys) or "nothing (one mini-partition)"
+        lines = [f"{table.id}  {table.label}: partitioned by {by}"]
+        for name in table.members:
+            lookup = plan.graph.relations[name]
+            assert isinstance(lookup, Lookup)
+            lines.append(f"    {describe_lookup(lookup)}")
+            shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
+            lines += [f"      {'  ' * d}{n}  {_describe(plan.graph, n)}" for n, d in dict.fromkeys(shown)]
+        return [*lines, "    keeps nothing: rows pass at once"]
     member = plan.graph.relations[table.members[0]]
     assert isinstance(member, Aggregate)
     unit = member.unit
@@ -96,9 +124,9 @@ def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
     lines = [f"{table.id}  {table.label}: partitioned by {by}"]
     for name in table.members:
         join = plan.graph.relations[name]
-        if not isinstance(join, Join) or plan.inputs_of.get(name, ("",))[0] != table.id:
+        if not isinstance(join, (Join, TemporalJoin)) or plan.inputs_of.get(name, ("",))[0] != table.id:
             continue
-        lines.append(f"    {describe_join(plan, join)}")
+        lines.append(f"    {describe_join(plan, join) if isinstance(join, Join) else describe_temporal(plan, join)}")
         shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
         for reader, depth in dict.fromkeys(shown):
             lines.append(f"      {'  ' * depth}{reader}  {_describe(plan.graph, reader)}")
@@ -126,6 +154,18 @@ def describe_join(plan: Plan, join: Join) -> str:
             near.append(f"{join.inputs[j].alias} against {one.alias}: {span}")
     order = f"; {join.order}" if join.order else ""
     return f"{join.kind} join of {inputs}: {', '.join(dict.fromkeys(near))}{order}"
+
+
+def describe_temporal(plan: Plan, join: TemporalJoin) -> str:
+    """A temporal join in a line."""
+    rows, versions = (f"{i.alias} ({t})" for i, t in zip(join.inputs, plan.inputs_of[join.name], strict=True))
+    return f"{join.kind} join of {rows} with the version of {versions} as of {join.inputs[0].time}"
+
+
+def describe_lookup(lookup: Lookup) -> str:
+    """A lookup in a line: which table, by which keys."""
+    by = ", ".join(other.sql(dialect="spark") for _, other in lookup.keys)
+    return f"{lookup.kind} lookup in {lookup.table}" + (f" by {by}" if by else ": every row meets every row")
 
 
 def describe_wait(wait: Wait, unit: str) -> str:
@@ -170,6 +210,8 @@ def _describe(graph: Graph, name: str) -> str:
         return describe_window(relation.window, relation.unit) if relation.window else "same window"
     if isinstance(relation, Derive) and isinstance(graph.relations[relation.input], Join):
         return "rows of the join"
+    if isinstance(relation, Derive) and isinstance(lookup := graph.relations[relation.input], Lookup):
+        return describe_lookup(lookup)
     return "union" if isinstance(relation, Merge) else "stateless"
 
 
@@ -213,7 +255,7 @@ def _make_data(plan: Plan) -> dict[str, Any]:
 
 def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
     member = plan.graph.relations[table.members[0]]
-    keys = table.keys if isinstance(table, RowTable) else member.keys if isinstance(member, Aggregate) else ()
+    keys = table.keys if isinstance(table, (RowTable, TransitTable)) else member.keys if isinstance(member, Aggregate) else ()
     windows = table.windows if isinstance(table, PaneTable) else ()
     return {
         "table": table.id,
@@ -254,7 +296,7 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
     for table in _tables(plan):
         member = plan.graph.relations[table.members[0]]
         pane = isinstance(table, PaneTable) and describe_length(table.grid.width, member.unit)
-        detail = f"panes of {pane}" if pane else "rows" if isinstance(table, RowTable) else "same window"
+        detail = f"panes of {pane}" if pane else "rows" if isinstance(table, (RowTable, TransitTable)) else "same window"
         nodes.append({"id": f"n:{table.id}", "label": table.label, "kind": "panes", "detail": detail})
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.feeds.get(table.id, ())]
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.row_feeds.get(table.id, ())]

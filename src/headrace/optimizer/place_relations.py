@@ -11,6 +11,9 @@ The inputs of a join are kept as tables of rows, by its keys, or by fewer or coa
 already or what reads its results can then stay in the same slots; joins that agree on an input and its keys share one. They
 run in the slots of the highest level any input comes from, or of the next one where the rows are not together.
 
+A lookup in a static table needs no rows together, so it runs where its input is. Rows over streams are nowhere yet: they are
+sent to slots by the lookup's keys, and nothing is kept of them.
+
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
 table are asked.
 """
@@ -25,10 +28,20 @@ from sqlglot import exp, parse_one
 from headrace.dialect.duck import translate
 from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Derive, Join, Merge, Rows
+from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
 from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
-from headrace.optimizer.plan import Exchange, GatherTable, JointTable, PaneTable, Part, Plan, RowTable, Table
-from headrace.optimizer.trace_columns import cast_to, find_leaves
+from headrace.optimizer.plan import (
+    Exchange,
+    GatherTable,
+    JointTable,
+    PaneTable,
+    Part,
+    Plan,
+    RowTable,
+    Table,
+    TransitTable,
+)
+from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column
 from headrace.partitioning.choose_table_keys import TableKey, choose_join_keys, choose_table_keys
 from headrace.partitioning.common_keys import common_keys
 from headrace.partitioning.express_key import express_key, number_columns
@@ -64,9 +77,12 @@ class _Placing:
                 self.parts[name] = tuple(
                     self._arm(name, arm, part) for arm in relation.inputs for part in self.parts.get(arm, ())
                 )
-            elif isinstance(relation, Join):
+            elif isinstance(relation, (Join, TemporalJoin)):
                 if name in self.plan.used:
                     self._place_join(relation)
+            elif isinstance(relation, Lookup):
+                if name in self.plan.used:
+                    self._place_lookup(relation)
             elif isinstance(relation, Derive):
                 self.parts[name] = tuple(self._derive(relation, p) for p in self.parts.get(relation.input, ()))
             elif isinstance(relation, Aggregate) and name in self.plan.used:
@@ -119,7 +135,7 @@ class _Placing:
         self.parts[relation.name] = (Part(table.level, shown, table.id),)
 
     # -- joins --------------------
-    def _place_join(self, join: Join) -> None:
+    def _place_join(self, join: Join | TemporalJoin) -> None:
         """The tables of a join's inputs, and where its results are."""
         wanted = self._partition_join(join)
         level = 0
@@ -130,19 +146,23 @@ class _Placing:
         self.inputs_of[join.name] = tables
         self.parts[join.name] = (Part(level, self._show_join_keys(join, wanted), tables[0]),)
 
-    def _partition_join(self, join: Join) -> tuple[TableKey, ...]:
+    def _partition_join(self, join: Join | TemporalJoin) -> tuple[TableKey, ...]:
         """What to partition a join by: as its inputs are already, as serves what reads it, or by all keys."""
         for i, given in enumerate(join.inputs):
             for part in self.parts.get(given.relation, ()):
                 kept = self._find_join_keys(join, i, part)
                 if kept is not None:
                     return kept
-        chosen = choose_join_keys(self.graph, join, self._list_readers([join]), self.plan.settings.pids)
+        chosen = None
+        if isinstance(join, Join):
+            chosen = choose_join_keys(self.graph, join, self._list_readers([join]), self.plan.settings.pids)
         if chosen is not None and self._can_compute(join.name, chosen) and self._show_join_keys(join, chosen) is not None:
             return chosen
         return tuple(range(len(join.inputs[0].keys)))
 
-    def _show_join_keys(self, join: Join, keys: tuple[TableKey, ...]) -> tuple[str | exp.Expr, ...] | None:
+    def _show_join_keys(
+        self, join: Join | TemporalJoin, keys: tuple[TableKey, ...]
+    ) -> tuple[str | exp.Expr, ...] | None:
         """How a join's results show what they are partitioned by: columns that always have the value that was hashed."""
         always = {"full": 0, "inner": len(join.inputs)}.get(join.kind, 1)
         types = self.plan.joins.get(join.name)
@@ -154,11 +174,13 @@ class _Placing:
                     outputs.append((column.name, exp.column(f"k{i}")))
         return carry_partition(_write_keys(keys), outputs, {})
 
-    def _is_local(self, join: Join, number: int, part: Part, wanted: tuple[TableKey, ...]) -> bool:
+    def _is_local(self, join: Join | TemporalJoin, number: int, part: Part, wanted: tuple[TableKey, ...]) -> bool:
         """Whether rows of an input are in the slots where the join wants them."""
         return self._find_join_keys(join, number, part) == wanted
 
-    def _find_join_keys(self, join: Join, number: int, part: Part) -> tuple[TableKey, ...] | None:
+    def _find_join_keys(
+        self, join: Join | TemporalJoin, number: int, part: Part
+    ) -> tuple[TableKey, ...] | None:
         """What rows of an input are partitioned by, as keys of the join that have the same hash; None if it is not known."""
         given, types = join.inputs[number], self.plan.joins.get(join.name)
         named = [(f"k{i}", k) for i, k in enumerate(given.keys)]
@@ -168,7 +190,9 @@ class _Placing:
             return None
         return self._hash_alike(join.name, kept, (part,))
 
-    def _keep_rows(self, join: Join, number: int, level: int, partition: tuple[TableKey, ...]) -> str:
+    def _keep_rows(
+        self, join: Join | TemporalJoin, number: int, level: int, partition: tuple[TableKey, ...]
+    ) -> str:
         """The table of an input's rows, shared with the joins before that agree on it."""
         given, types = join.inputs[number], self.plan.joins.get(join.name)
         keys, key_types = given.keys, types.keys if types is not None else ()
@@ -176,9 +200,13 @@ class _Placing:
             keys = tuple(map(cast_to, given.keys, types.inputs[number], types.keys))
         generation = self.plan.settings.generation(join.name)
         rows = self._describe_rows(given.relation)
-        agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation)
+        temporal = number if isinstance(join, TemporalJoin) else None  # keeps other rows than a join does
+        agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation, temporal)
         columns = {c.column for c in (*join.visible, *join.hidden) if c.input == number}
-        columns -= find_implied(self.plan, join, number).keys()
+        if isinstance(join, Join):
+            columns -= find_implied(self.plan, join, number).keys()
+        if temporal == 1:  # which of two versions at one time counts must not depend on who reads what
+            columns = set(self.graph.relations[given.relation].columns)
         found = self.shared.get(agreed)
         if found is not None:
             old = self.tables[found]
@@ -198,6 +226,48 @@ class _Placing:
         if find_leaves(self.graph, given.relation) or not local or not self.parts.get(given.relation):
             self.exchanges.append(Exchange(id_, level, describe_table_keys(table, given.keys), reason))
         return id_
+
+    # -- lookups --------------------
+    def _place_lookup(self, lookup: Lookup) -> None:
+        shown = [(c.name, name_column(c.column)) for c in lookup.visible if c.input == 0]
+        parts = self.parts.get(lookup.input, ())
+        if find_leaves(self.graph, lookup.input):
+            parts = (self._send_through(lookup),)
+        self.parts[lookup.name] = tuple(
+            replace(part, partition=carry_partition(part.partition, shown, {})) for part in parts
+        )
+
+    def _send_through(self, lookup: Lookup) -> Part:
+        """Rows of streams in slots, by the keys of the lookup; lookups that agree on them share the way."""
+        mine, types = tuple(k for k, _ in lookup.keys), self.plan.joins.get(lookup.name)
+        keys, key_types = mine, types.keys if types is not None else ()
+        if types is not None:
+            keys = tuple(map(cast_to, mine, types.inputs[0], types.keys))
+        if not keys:  # any slot will do
+            times = tuple(self.plan.passages[lookup.input].columns)[:1]
+            keys = tuple(name_column(c) for c in times)
+            key_types = tuple(self.plan.types.get(lookup.input, {}).get(c, "bigint") for c in times)
+        wanted = {c.column for c in (*lookup.visible, *lookup.hidden) if c.input == 0}
+        columns = tuple(c for c in self.graph.relations[lookup.input].columns if c in wanted)
+        level = max((p.level + 1 for p in self.parts.get(lookup.input, ())), default=0)
+        agreed = ("transit", self._describe_rows(lookup.input), tuple(map(spark_sql, keys)), key_types, level)
+        found = self.shared.get(agreed)
+        if found is None:
+            found = self.shared[agreed] = f"t{len(self.tables)}"
+            label = f"rows of {describe_input(self.graph, lookup.input)} for {lookup.alias}"
+            by = tuple(range(len(keys)))
+            table = TransitTable(found, label, lookup.input, keys, key_types, columns, (lookup.name,), level, by)
+            self.tables[found] = table
+            reason = f"rows of {describe_input(self.graph, lookup.input)} are looked up in {lookup.table}"
+            self.exchanges.append(Exchange(found, level, tuple(k.sql(dialect="spark") for k in keys), reason))
+        else:
+            old = self.tables[found]
+            assert isinstance(old, TransitTable)
+            every = tuple(c for c in self.graph.relations[old.input].columns if c in columns or c in old.columns)
+            self.tables[found] = replace(old, columns=every, members=(*old.members, lookup.name))
+        plain = [k.name if isinstance(k, exp.Column) else None for k in keys]
+        named = tuple(n for n in plain if n is not None)
+        return Part(level, named if len(named) == len(plain) and named else None, found)
 
     def _describe_rows(self, name: str) -> Hashable:
         """What relations must agree on to be the same rows: for those over streams, streams and filters."""

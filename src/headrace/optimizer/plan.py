@@ -14,11 +14,11 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from headrace.logical.graph import Aggregate, Graph, Join
+from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.progress_columns import ProgressColumns, find_waits
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.partitioning.choose_table_keys import TableKey
-from headrace.progress.waits import Waits
+from headrace.progress.waits import Wait, Waits
 from headrace.windows import Grid, WindowSpec
 
 PIDS = 128
@@ -62,7 +62,7 @@ class AggregateTypes:
 
 @dataclass(frozen=True)
 class JoinTypes:
-    """Spark's types of a join's keys: those they are compared in, and those of each input."""
+    """Spark's types of the keys of a join or a lookup: those they are compared in, and those of each input."""
 
     keys: tuple[str, ...]
     inputs: tuple[tuple[str, ...], ...]
@@ -135,7 +135,22 @@ class RowTable:
         return tuple(dict.fromkeys(join for join, _ in self.readers))
 
 
-Table = PaneTable | GatherTable | JointTable | RowTable
+@dataclass(frozen=True)
+class TransitTable:
+    """Rows of a relation over streams on their way through slots, where lookups read them; nothing is kept."""
+
+    id: str
+    label: str
+    input: str
+    keys: tuple[exp.Expr, ...]  # over the columns of the input, in the types that lookups compare
+    types: tuple[str, ...]
+    columns: tuple[str, ...]  # of the input, that readers need
+    members: tuple[str, ...]  # the lookups that read it
+    level: int
+    partition: tuple[TableKey, ...]
+
+
+Table = PaneTable | GatherTable | JointTable | RowTable | TransitTable
 
 
 @dataclass(frozen=True)
@@ -271,8 +286,10 @@ class Plan:
         found = self.tables[table]
         if isinstance(found, RowTable):
             join = self.graph.relations[found.readers[0][0]]
-            assert isinstance(join, Join)
+            assert isinstance(join, (Join, TemporalJoin))
             return self.passages[found.input].columns[join.inputs[found.readers[0][1]].time]
+        if isinstance(found, TransitTable):
+            return tuple(Wait(stream) for stream in self.passages[found.input].streams)
         aggregate = self.graph.relations[found.members[0]]
         assert isinstance(aggregate, Aggregate)
         return find_waits(self.graph, aggregate)

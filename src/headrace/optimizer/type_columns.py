@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from headrace.dialect.spark_types import find_comparison_type
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Join
+from headrace.logical.graph import Aggregate, Join, Lookup, TemporalJoin
 from headrace.optimizer.plan import AggregateTypes, JoinTypes, Plan, Typer
 
 
 def type_columns(plan: Plan, typer: Typer) -> Plan:
-    types = {name: typer.column_types(name) for name in (*plan.graph.streams, *plan.relations)}
+    looked_up = {r.table for n in plan.relations if isinstance(r := plan.graph.relations[n], Lookup)}
+    types = {name: typer.column_types(name) for name in (*plan.graph.streams, *sorted(looked_up), *plan.relations)}
     aggregates, joins = {}, {}
     for name in plan.relations:
         relation = plan.graph.relations[name]
-        if isinstance(relation, Join):
+        if isinstance(relation, (Join, TemporalJoin)):
             each = [typer.types(i.relation, list(i.keys)) for i in relation.inputs]
-            common = [_unify(relation, k, [types[k] for types in each]) for k in range(len(each[0]))]
+            spelled = [" = ".join(i.keys[k].sql(dialect="spark") for i in relation.inputs) for k in range(len(each[0]))]
+            common = [_unify(name, spelled[k], [types[k] for types in each]) for k in range(len(each[0]))]
+            joins[name] = JoinTypes(tuple(common), tuple(map(tuple, each)))
+        if isinstance(relation, Lookup):
+            sides = list(zip(*relation.keys, strict=True)) or [(), ()]
+            each = [typer.types(n, list(k)) for n, k in zip((relation.input, relation.table), sides, strict=True)]
+            spelled = [f"{a.sql(dialect='spark')} = {b.sql(dialect='spark')}" for a, b in relation.keys]
+            common = [_unify(name, text, [types[k] for types in each]) for k, text in enumerate(spelled)]
             joins[name] = JoinTypes(tuple(common), tuple(map(tuple, each)))
         if isinstance(relation, Aggregate):
             wanted = [*relation.keys, *(a for call in relation.calls for a in call.arguments)]
@@ -32,13 +40,12 @@ def type_columns(plan: Plan, typer: Typer) -> Plan:
     )
 
 
-def _unify(join: Join, number: int, types: list[str]) -> str:
+def _unify(name: str, spelled: str, types: list[str]) -> str:
     """The type in which the keys of all inputs are compared, as Spark compares them."""
     found = types[0]
     for other in types[1:]:
         common = found if found == other else find_comparison_type(found, other)
         if common is None:
-            spelled = " = ".join(i.keys[number].sql(dialect="spark") for i in join.inputs)
-            raise PlanError(f"query {join.name.split('$')[0]}: {spelled}: no common type for {found} and {other}; add a cast")
+            raise PlanError(f"query {name.split('$')[0]}: {spelled}: no common type for {found} and {other}; add a cast")
         found = common
     return found

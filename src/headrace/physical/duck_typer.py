@@ -15,7 +15,17 @@ from headrace.dialect.duck import quote_name, translate, use_query_words
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.spark_types import spell_type, wider
 from headrace.errors import PlanError, SqlError
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Join, Merge, Rows
+from headrace.logical.graph import (
+    WINDOW_COLUMNS,
+    Aggregate,
+    Derive,
+    Graph,
+    Join,
+    Lookup,
+    Merge,
+    Rows,
+    TemporalJoin,
+)
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys, result_type
@@ -35,15 +45,17 @@ class DuckTyper:
             try:
                 self._columns[relation] = self._compute(relation)
             except SqlError as e:
-                if str(e).startswith(("query ", "stream ")):
+                if str(e).startswith(("query ", "stream ", "table ")):
                     raise
                 raise SqlError(f"query {relation.split('$')[0]}: {e}") from e
         return self._columns[relation]
 
     def _compute(self, name: str) -> dict[str, str]:
+        if name in self.graph.tables:
+            return {c: self._declared(f"table {name}", c, t) for c, t in self.graph.tables[name].schema}
         relation = self.graph.relations[name]
         if name in self.graph.streams:
-            return {c: self._declared(name, c, t) for c, t in self.graph.streams[name].columns}
+            return {c: self._declared(f"stream {name}", c, t) for c, t in self.graph.streams[name].columns}
         if isinstance(relation, Rows):
             arms = [self.types(b.stream, [e for _, e in b.columns]) for b in relation.branches]
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
@@ -51,10 +63,16 @@ class DuckTyper:
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         time = self.graph.window_type(name)
-        if isinstance(relation, Join):
+        if isinstance(relation, (Join, TemporalJoin)):
             types = [self.column_types(i.relation) for i in relation.inputs]
             every = {c.name: types[c.input][c.column] for c in (*relation.visible, *relation.hidden)}
             every |= dict.fromkeys(WINDOW_COLUMNS, time)
+            if relation.condition is not None:
+                translate(relation.condition, every)
+            return {c: every[c] for c in relation.columns}
+        if isinstance(relation, Lookup):
+            types = [self.column_types(relation.input), self.column_types(relation.table)]
+            every = {c.name: types[c.input][c.column] for c in (*relation.visible, *relation.hidden)}
             if relation.condition is not None:
                 translate(relation.condition, every)
             return {c: every[c] for c in relation.columns}
@@ -105,11 +123,11 @@ class DuckTyper:
                 return "string"
             return spark_name(str(found))
 
-    def _declared(self, stream: str, column: str, type_: str) -> str:
+    def _declared(self, what: str, column: str, type_: str) -> str:
         try:
             return spell_type(type_)
         except PlanError as e:
-            raise PlanError(f"stream {stream}: column {column}: {e}") from e
+            raise PlanError(f"{what}: column {column}: {e}") from e
 
     def result_schema(self, relation: str) -> bytes:
         types = self.column_types(relation)

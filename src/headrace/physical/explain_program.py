@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from headrace.optimizer.plan import Plan
-from headrace.program.program import Advance, Emit, JoinRows, PaneNode, Program, RowNode, Send, Step
+from headrace.program.program import (
+    Advance,
+    Emit,
+    FindVersions,
+    JoinRows,
+    PaneNode,
+    Program,
+    RowNode,
+    Send,
+    Step,
+    TransitNode,
+)
 
 
 def explain_program(plan: Plan, program: Program) -> str:
@@ -13,7 +24,7 @@ def explain_program(plan: Plan, program: Program) -> str:
         lines += [f"  {c.name} = {c.expression.sql(dialect='spark')} ({c.type})" for c in plan.columns[stream]]
     for node in program.nodes:
         lines += ["", f"node {node.name} ({node.label})"]
-        if isinstance(node, RowNode):
+        if isinstance(node, (RowNode, TransitNode)):
             for given in node.feeds:
                 listed = [f"k{i} = {k}" for i, k in enumerate(given.keys)]
                 listed += [f"v{i} = {v}" for i, v in enumerate(given.values)]
@@ -39,6 +50,8 @@ def _describe_step(step: Step) -> str:
     if isinstance(step, JoinRows):
         sides = " ⋈ ".join(side.node for side in step.inputs)
         return f"{step.view}: {step.kind} {sides} giving {step.outputs}" + (f" where {step.condition}" if step.condition else "")
+    if isinstance(step, FindVersions):
+        return f"{step.view}: {step.kind} {step.rows} as of {step.versions} giving {step.outputs}"
     if isinstance(step, Emit):
         return f"{step.query} from {step.source}"
     return f"{step.node if isinstance(step, Send) else step.view}: {step.sql}"

@@ -19,9 +19,19 @@ from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.errors import PlanError
 from headrace.kernels.sql_pieces import hash_pid_sql, pane_sql
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Join, Merge, Rows
+from headrace.logical.graph import (
+    WINDOW_COLUMNS,
+    Aggregate,
+    Call,
+    Derive,
+    Join,
+    Lookup,
+    Merge,
+    Rows,
+    TemporalJoin,
+)
 from headrace.logical.progress_columns import find_time
-from headrace.optimizer.plan import JointTable, PaneTable, Part, Plan, RowTable, Table
+from headrace.optimizer.plan import JointTable, PaneTable, Part, Plan, RowTable, Table, TransitTable
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
 from headrace.physical.lower_join import (
@@ -32,6 +42,8 @@ from headrace.physical.lower_join import (
     lower_row_table,
     time_sql,
 )
+from headrace.physical.lower_lookup import find_passed_streams, lower_lookup, lower_transit
+from headrace.physical.lower_temporal import lower_temporal, lower_temporal_table
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
 from headrace.program.program import (
@@ -41,6 +53,7 @@ from headrace.program.program import (
     Emit,
     GatherNode,
     Level,
+    LookUp,
     Node,
     PaneNode,
     Program,
@@ -50,6 +63,7 @@ from headrace.program.program import (
     SourceFeed,
     SourceStream,
     Step,
+    TransitNode,
 )
 
 
@@ -89,8 +103,10 @@ class _Lowering:
                 self.views[name] = [
                     self._unite(name, arm, view, part) for (arm, view), part in zip(arms, parts, strict=True)
                 ]
-            elif isinstance(relation, Join):
+            elif isinstance(relation, (Join, TemporalJoin)):
                 self._join(relation)
+            elif isinstance(relation, Lookup):
+                self._lookup(relation)
             elif isinstance(relation, Derive):
                 self._derive(relation)
             elif self.plan.parts.get(name):
@@ -103,7 +119,7 @@ class _Lowering:
         self.steps.setdefault(level, []).append(step)
 
     # -- joins --------------------
-    def _join(self, join: Join) -> None:
+    def _join(self, join: Join | TemporalJoin) -> None:
         """The tables of its inputs, fed by the source stage or by slots, and the step that joins them."""
         (part,) = self.plan.parts[join.name]
         ids = self.plan.inputs_of[join.name]
@@ -111,17 +127,45 @@ class _Lowering:
         for number, id_ in enumerate(ids):
             if id_ not in self.nodes:
                 table = tables[id_]
-                name = self._name_node(table, describe_stored(self.plan, table))
-                rows = lower_row_table(self.plan, table, name, self._lower_partition(table))
+                temporal = isinstance(join, TemporalJoin)
+                stored = describe_stored(self.plan, table)
+                name = self._name_node(table, (stored, number) if temporal else stored)
+                lower_rows = lower_temporal_table if temporal else lower_row_table
+                rows = lower_rows(self.plan, table, name, self._lower_partition(table))
                 self.nodes[id_] = rows
                 self._send_rows(rows, table, join.inputs[number].time)
                 self._step(table.level, Advance(rows.name))
         nodes = {id_: node for id_ in ids if isinstance(node := self.nodes[id_], RowNode)}
         view = self._name_view("j")
-        self._step(part.level, lower_join(self.plan, self.sql, join, nodes, tables, view))
+        if isinstance(join, Join):
+            self._step(part.level, lower_join(self.plan, self.sql, join, nodes, tables, view))
+        else:
+            (one, two) = ids
+            both = lower_temporal(self.plan, self.sql, join, (nodes[one], nodes[two]), (tables[one], tables[two]), view)
+            self._step(part.level, both)
         self.views[join.name] = [_View(view, part)]
 
-    def _send_rows(self, node: RowNode, table: RowTable, time: str) -> None:
+    def _lookup(self, lookup: Lookup) -> None:
+        """A step over what slots hold, or over rows that are sent through them."""
+        parts, sources = self.plan.parts[lookup.name], self.views.get(lookup.input, [])
+        table = self.plan.tables[parts[0].table] if parts else None
+        transit = isinstance(table, TransitTable) and lookup.name in table.members
+        if isinstance(table, TransitTable) and transit:
+            if table.id not in self.nodes:
+                name = self._name_node(table, describe_stored(self.plan, table))
+                self.nodes[table.id] = lower_transit(self.plan, table, name)
+                self._send_rows(self.nodes[table.id], table, next(iter(self.plan.passages[table.input].columns), ""))
+                self._step(table.level, Advance(name))
+            node = self.nodes[table.id]
+            assert isinstance(node, TransitNode)
+            sources = [_View(node.view, parts[0])]
+        for source, part in zip(sources, parts, strict=True):
+            view = self._name_view("l")
+            sql = lower_lookup(self.plan, self.sql, lookup, source.name, transit)
+            self._step(part.level, LookUp(view, sql, source.name, lookup.table))
+            self.views.setdefault(lookup.name, []).append(_View(view, part))
+
+    def _send_rows(self, node: Node, table: RowTable | TransitTable, time: str) -> None:
         """Rows of slots on their way to a table."""
         scope = dict(self.plan.types[table.input])
         relation = self.graph.relations[table.input]
@@ -130,11 +174,13 @@ class _Lowering:
             scope |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(table.input))
         for view in self.views.get(table.input, ()):
             keys = [self.sql.translate_in(table.input, k, scope).sql for k in table.keys]
-            listed = [f"{time_sql(self.graph, table.input, time)} AS _t"]
+            tick = time_sql(self.graph, table.input, time) if time else "0::BIGINT"
+            listed = [f"{tick} AS _t"]
             listed += [f"{normalize_key(k, t)} AS k{i}" for i, (k, t) in enumerate(zip(keys, table.types, strict=True))]
             listed += [f"{quote_name(c)} AS v{i}" for i, c in enumerate(table.columns)]
             sql = f"SELECT {', '.join(listed)} FROM {view.name}"
-            if not keeps_unmatched(self.plan, table):  # rows of no time, as outer joins give them, meet nobody
+            # rows of no time, as outer joins give them, meet nobody
+            if isinstance(table, TransitTable) or not keeps_unmatched(self.plan, table):
                 sql = f"SELECT * FROM ({sql}) WHERE _t IS NOT NULL"
             self._step(view.part.level, Send(node.name, sql, view.name, view.part.level == table.level))
 
@@ -223,7 +269,7 @@ class _Lowering:
 
     def _lower_partition(self, table: Table) -> tuple[int | str, ...]:
         """What is hashed, expressions in their declared type."""
-        declared = table.types if isinstance(table, RowTable) else self.plan.aggregates[table.members[0]].keys
+        declared = table.types if isinstance(table, (RowTable, TransitTable)) else self.plan.aggregates[table.members[0]].keys
         types = {f"k{i}": t for i, t in enumerate(declared)}
         found: list[int | str] = []
         for key in table.partition:
@@ -358,6 +404,12 @@ class _Lowering:
             self._step(view.part.level, Emit(name, sql, view.name, node, bool(pid)))
 
     # -- the whole --------------------
+    def _streams_into(self, node: PaneNode | RowNode) -> set[str]:
+        """The streams whose rows come to a node late if they are late: nothing between them waits."""
+        table = self.plan.tables[next(id_ for id_, found in self.nodes.items() if found is node)]
+        source = table.input if isinstance(table, RowTable) else self._relation(table.members[0]).input
+        return {f.stream for f in node.feeds} | find_passed_streams(self.graph, source)
+
     def _program(self) -> Program:
         plan, nodes = self.plan, tuple(self.nodes.values())
         passing = tuple(RowsQuery(p.query, p.stream, p.where, p.columns) for p in plan.passing)
@@ -367,7 +419,7 @@ class _Lowering:
             missable = [
                 (window, node.waits)
                 for node in nodes
-                if isinstance(node, PaneNode) and any(f.stream == stream.name for f in node.feeds)
+                if isinstance(node, PaneNode) and stream.name in self._streams_into(node)
                 for window in node.windows
             ]
             early = [
@@ -376,7 +428,7 @@ class _Lowering:
                 if isinstance(node, PaneNode) and node.groups and any(f.stream == stream.name for f in node.feeds)
                 for window in node.windows
             ]
-            joined = [n.waits for n in nodes if isinstance(n, RowNode) and any(f.stream == stream.name for f in n.feeds)]
+            joined = [n.waits for n in nodes if isinstance(n, RowNode) and stream.name in self._streams_into(n)]
             observed = plan.observed[stream.name]
             streams.append(
                 SourceStream(
@@ -417,5 +469,5 @@ def _group_sql(place: list[str], keys: Sequence[str], subs: Sequence[str], sourc
 
 def _make_level(steps: Sequence[Step]) -> Level:
     """Relations read more than once are stored once computed; the others melt into their reader's statement."""
-    readers = [s.source for s in steps if isinstance(s, (Compute, Send, Emit))]
+    readers = [s.source for s in steps if isinstance(s, (Compute, LookUp, Send, Emit))]
     return Level(tuple(steps), frozenset(name for name in readers if readers.count(name) > 1))

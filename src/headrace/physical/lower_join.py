@@ -8,7 +8,7 @@ from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.logical.graph import Aggregate, Graph, Join
 from headrace.optimizer.place_relations import find_implied
-from headrace.optimizer.plan import JointTable, Plan, RowTable
+from headrace.optimizer.plan import JointTable, Plan, RowTable, TransitTable
 from headrace.physical.keys import normalize_key
 from headrace.physical.result_sql import ResultSql, show_window_sql
 from headrace.program.program import JoinRows, JoinSide, JointNode, RowFeed, RowNode
@@ -41,7 +41,7 @@ def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int
     )
 
 
-def describe_stored(plan: Plan, table: RowTable) -> object:
+def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
     """What a table of rows stores, down to the text of its columns: its name is a hash of it."""
     feeds = []
     for feed in plan.row_feeds[table.id]:
@@ -50,7 +50,8 @@ def describe_stored(plan: Plan, table: RowTable) -> object:
         feeds.append((feed.stream, where, [text[k] for k in feed.keys], [text[v] for v in feed.values]))
     query = plan.graph.queries.get(table.input)
     keys = [spark_sql(k) for k in table.keys]
-    return ("rows", feeds or (table.input, query), keys, table.types, table.columns, table.generation)
+    generation = table.generation if isinstance(table, RowTable) else "transit"
+    return ("rows", feeds or (table.input, query), keys, table.types, table.columns, generation)
 
 
 def input_waits(plan: Plan, join: Join) -> list[Waits]:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from headrace.dialect.duck import Typed, spark_sql, translate, use_query_words
 from headrace.dialect.duck_cast import cast, duck_type
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Derive, Join, Merge, Rows
+from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
 from headrace.optimizer.plan import Plan
 from headrace.physical.scratch_database import open_scratch
 
@@ -42,7 +42,7 @@ class ResultSql:
         return self.translate(relation, expression, scope)
 
     def translate(
-        self, relation: Aggregate | Derive | Join | Merge, expression: exp.Expr, scope: Mapping[str, str]
+        self, relation: Aggregate | Derive | Join | TemporalJoin | Lookup | Merge, expression: exp.Expr, scope: Mapping[str, str]
     ) -> Typed:
         """An expression that DuckDB is sure to take."""
         try:

@@ -70,6 +70,7 @@ class Orders:
     scratch: str | None = None  # folder to spill into
     since: int = 0  # the clock when the run began: silence before it means nothing
     told: Mapping[str, Observation] = field(default_factory=dict)  # stream -> bounds from beside it
+    tables: Mapping[str, str] = field(default_factory=dict)  # static table -> the file of the version to use
 
 
 @dataclass(frozen=True)

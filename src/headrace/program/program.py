@@ -5,7 +5,8 @@ level of slots compute. It is frozen, picklable, and knows nothing of Spark.
 
 A *node* is an operator of a slot and its state: a `PaneNode` keeps rows (pid, pane, k0…, p0…) of one (input, filter,
 keys), shared by every window and query that agrees on these; a `GatherNode` merges rows of the same window that
-several slots have sent, and keeps nothing; a `RowNode` keeps rows (pid, _t, k0…, v0…) for the joins that read it.
+several slots have sent, and keeps nothing; a `RowNode` keeps rows (pid, _t, k0…, v0…) for the joins that read it;
+a `TransitNode` hands on rows of streams and keeps nothing.
 A *step* is one thing a slot does in each round of progress, in the order
 of the query graph; names of steps are names of relations inside the slot's DuckDB.
 """
@@ -119,7 +120,27 @@ class RowNode:
     feeds: tuple[RowFeed, ...] = ()
 
 
-Node = PaneNode | GatherNode | JointNode | RowNode
+@dataclass(frozen=True)
+class VersionNode(RowNode):
+    """Rows that are versions of their key: from `needed` on all are kept, and before it the last of each key."""
+
+
+@dataclass(frozen=True)
+class TransitNode:
+    """Rows (_t, k…, v…) of streams that pass through the slots, as the relation `view` (the columns, and _k0…)."""
+
+    name: str
+    label: str
+    level: int
+    waits: Waits
+    keys: int
+    columns: tuple[str, ...]  # names of the values
+    partition: tuple[int | str, ...]
+    view: str
+    feeds: tuple[RowFeed, ...] = ()
+
+
+Node = PaneNode | GatherNode | JointNode | RowNode | TransitNode
 
 
 @dataclass(frozen=True)
@@ -156,12 +177,39 @@ class JoinRows:
 
 
 @dataclass(frozen=True)
+class FindVersions:
+    """Rows of the node `rows` whose time the progress of the versions has passed, each with the last version not after it."""
+
+    view: str
+    rows: str
+    versions: str
+    row_columns: str  # SQL over v0…
+    version_columns: str
+    kind: str
+    keys: int
+    values: int  # of a version
+    outputs: str  # SQL over the columns of both
+    condition: str | None  # of inner results
+    complete: Waits  # rows before this have their version
+
+
+@dataclass(frozen=True)
 class Compute:
     """A relation by SQL over the relation `source`, computed before."""
 
     view: str
     sql: str
     source: str
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """A relation by SQL over the relation `source` and the static table `table`, which the SQL calls `static_<table>`."""
+
+    view: str
+    sql: str
+    source: str
+    table: str
 
 
 @dataclass(frozen=True)
@@ -185,7 +233,7 @@ class Emit:
     by_pid: bool
 
 
-Step = Advance | JoinRows | Compute | Send | Emit
+Step = Advance | JoinRows | FindVersions | Compute | LookUp | Send | Emit
 
 
 @dataclass(frozen=True)
@@ -244,3 +292,11 @@ class Program:
 
     def row_nodes(self) -> list[RowNode]:
         return [n for n in self.nodes if isinstance(n, RowNode)]
+
+    def transit_nodes(self) -> list[TransitNode]:
+        return [n for n in self.nodes if isinstance(n, TransitNode)]
+
+    def static_tables(self) -> list[str]:
+        """The tables that lookups read."""
+        found = [s.table for level in self.levels for s in level.steps if isinstance(s, LookUp)]
+        return list(dict.fromkeys(found))

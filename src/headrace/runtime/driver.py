@@ -38,6 +38,7 @@ from headrace.runtime.batch_report import make_report
 from headrace.runtime.committed_results import Results, schema_of
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.housekeeping import Housekeeping
+from headrace.runtime.table_versions import ReadTable, TableVersions
 from headrace.sql import parse_query
 from headrace.sql.bind import Binder
 from headrace.sql.error_places import suggest
@@ -73,6 +74,7 @@ class Driver:
         self._unneeded: set[str] = set()  # segments the version before the last still names
         self.clock: Callable[[], int] = lambda: int(time.time() * 1_000_000)
         self.read_bounds: Callable[[], Mapping[str, Observation]] | None = None  # told beside the streams
+        self.tables: TableVersions | None = None  # None: the set reads no static table
         self._since = self.clock()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
 
@@ -82,6 +84,8 @@ class Driver:
 
     def make_orders(self, flush: bool = False) -> Orders:
         """The orders of the next batch."""
+        now = self.clock()
+        tables = self.tables.choose(self.manifest.version + 1, now) if self.tables is not None else {}
         return make_orders(
             self.manifest,
             self.program,
@@ -91,10 +95,18 @@ class Driver:
             flush,
             self.memory,
             self.scratch,
-            self.clock(),
+            now,
             self._since,
             self.told,
+            {name: version.path for name, version in tables.items()},
         )
+
+    def use_tables(self, read: ReadTable) -> None:
+        """How the static tables that the set looks up are read; they are read now for the first time."""
+        looked_up = [self.graph.tables[name] for name in self.program.static_tables()]
+        if looked_up:
+            self.tables = TableVersions(self.store, looked_up, read, self.manifest.tables)
+            self.tables.choose(self.manifest.version + 1, self.clock())
 
     def listen(self) -> None:
         """The run begins: silence counts from now on, and what is told beside the streams is read. A batch that Spark has
@@ -131,7 +143,8 @@ class Driver:
             raise InternalError(f"batch {orders.version}: {answers} slots of {orders.slots} answered")
         manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
         report = make_report(self.graph, self.program, self.manifest, manifest, reports, started, ran)
-        manifest = replace(manifest, report=report.to_json())
+        versions = self.tables.chosen if self.tables is not None else {}
+        manifest = replace(manifest, report=report.to_json(), tables=versions)
         self.lock.check()
         self.log.publish(manifest)
         before, self.manifest = self.manifest, manifest
@@ -142,10 +155,10 @@ class Driver:
         return report
 
     def _tidy(self, before: Manifest) -> None:
-        """Segments go when neither the last version nor the one before it names them."""
+        """Segments and tables go when neither the last version nor the one before it names them."""
         for gone in self._unneeded:
             self.store.delete(gone)
-        self._unneeded = {m.path for m in before.segments} - {m.path for m in self.manifest.segments}
+        self._unneeded = _named_state(before) - _named_state(self.manifest)
         if self.housekeeping.changed.is_set():
             self.housekeeping.changed.clear()
             self.log.refresh()
@@ -224,6 +237,10 @@ def open_driver(
         raise
 
 
+def _named_state(manifest: Manifest) -> set[str]:
+    return {m.path for m in manifest.segments} | {t.path for t in manifest.tables.values()}
+
+
 def _restore_order(graph: Graph, file: plan_file.PlanFile, user: Mapping[str, UserAggregate]) -> Graph:
     """The graph in the order of the plan file, with removed queries that still share state."""
     if (
@@ -233,6 +250,8 @@ def _restore_order(graph: Graph, file: plan_file.PlanFile, user: Mapping[str, Us
     ):
         return graph
     binder = Binder(user)
+    for table in (*graph.tables.values(), *plan_file.find_lost_tables(file, graph)):
+        binder.add_table(table)
     for name in file.streams:
         binder.add_stream(graph.streams[name])
     for name, query in file.queries.items():

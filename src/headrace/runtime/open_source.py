@@ -37,18 +37,18 @@ def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: b
                 return _open_own_schema(spark, stream, options)
             columns = list(stream.columns)
             if stream.format.lower() == "csv" and (stream.option("header") or "").lower() == "true":
-                columns = _follow_header(spark, stream, options)
+                columns = follow_header(spark, f"stream {stream.name}", stream.columns, options)
                 options = {k: v for k, v in options.items() if k.lower() != "enforceschema"}
                 options["enforceSchema"] = "false"
             if stream.keeps_malformed:
                 columns.append((MALFORMED, "STRING"))
                 options["columnNameOfCorruptRecord"] = MALFORMED
             reader = spark.readStream.format(stream.format).options(**options)
-            return reader.schema(_spell_schema(columns)).load()
+            return reader.schema(spell_schema(columns)).load()
     except SourceError:
         raise
     except Exception as e:
-        raise _explain(stream.name, stream.format, e) from e
+        raise explain_source(f"stream {stream.name}", stream.format, e) from e
 
 
 def ask_columns(
@@ -63,7 +63,7 @@ def ask_columns(
     except SourceError:
         raise
     except Exception as e:
-        raise _explain(name, format_, e) from e
+        raise explain_source(f"stream {name}", format_, e) from e
 
 
 def _open_own_schema(spark: SparkSession, stream: Stream, options: dict[str, str]) -> DataFrame:
@@ -76,7 +76,7 @@ def _open_own_schema(spark: SparkSession, stream: Stream, options: dict[str, str
         if known_columns(stream.format, options) or "DATA_SOURCE_NOT_FOUND" in str(e):
             raise
         try:
-            return reader.schema(_spell_schema(stream.columns)).load()
+            return reader.schema(spell_schema(stream.columns)).load()
         except Exception:
             raise e from None
     there = [c.lower() for c in frame.columns]
@@ -88,34 +88,36 @@ def _open_own_schema(spark: SparkSession, stream: Stream, options: dict[str, str
     return frame
 
 
-def _explain(name: str, format_: str, error: Exception) -> SourceError:
+def explain_source(what: str, format_: str, error: Exception) -> SourceError:
     if "DATA_SOURCE_NOT_FOUND" in str(error):
         return SourceError(
-            f"stream {name}: Spark has no source {format_!r}. One that is a package comes with headrace run --packages "
+            f"{what}: Spark has no source {format_!r}. One that is a package comes with headrace run --packages "
             "GROUP:ARTIFACT:VERSION or --jars FILE; one written in Python is registered first (spark.dataSource.register)"
         )
     said = explain_error(error, None, outside=True)
-    return SourceError(f"stream {name}: {said}")
+    return SourceError(f"{what}: {said}")
 
 
-def _spell_schema(columns: Iterable[tuple[str, str]]) -> str:
+def spell_schema(columns: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{_quote(c)} {t}" for c, t in columns)
 
 
-def _follow_header(spark: SparkSession, stream: Stream, options: dict[str, str]) -> list[tuple[str, str]]:
+def follow_header(
+    spark: SparkSession, what: str, columns: tuple[tuple[str, str], ...], options: dict[str, str]
+) -> list[tuple[str, str]]:
     """The declared columns in the order of the header, those of the header that nobody declared as texts."""
     try:
         header = spark.read.format("csv").options(**{**options, "inferSchema": "false"}).load().columns
     except Exception as e:
         if "UNABLE_TO_INFER_SCHEMA" in str(e):  # there is no file yet
-            return list(stream.columns)
+            return list(columns)
         raise
-    declared = {c.lower(): (c, t) for c, t in stream.columns}
+    declared = {c.lower(): (c, t) for c, t in columns}
     found = [name.lower() for name in header]
-    if missing := [c for c, _ in stream.columns if c.lower() not in found]:
+    if missing := [c for c, _ in columns if c.lower() not in found]:
         where = unliteral(options["path"])
         raise SourceError(
-            f"stream {stream.name}: the header of the CSV files at {where} has no column {', '.join(missing)}; it has "
+            f"{what}: the header of the CSV files at {where} has no column {', '.join(missing)}; it has "
             f"{', '.join(header)}.{suggest(missing[0], header)} Declare the columns as the header names them, or mend the files"
         )
     return [declared.get(name.lower(), (name, "STRING")) for name in header]

@@ -19,11 +19,11 @@ import duckdb
 from sqlglot.dialects.spark import Spark
 
 from headrace.errors import CheckpointError
-from headrace.logical.graph import Graph
+from headrace.logical.graph import Graph, StaticTable
 from headrace.optimizer import Plan
 from headrace.optimizer.explain_plan import draw_plan
 from headrace.physical.scratch_database import open_scratch
-from headrace.program.program import Node, PaneNode, Program
+from headrace.program.program import Node, PaneNode, Program, VersionNode
 from headrace.state import FORMAT, Manifest, Store, check_format
 
 PATH = "plan.json"
@@ -42,6 +42,7 @@ class PlanFile:
         default_factory=dict
     )  # of every query there ever was: its results stay readable
     late_schemas: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, list[list[str]]] = field(default_factory=dict)  # columns of every table there ever was
 
     @property
     def generations(self) -> dict[str, int]:
@@ -87,6 +88,15 @@ def describe_streams(graph: Graph) -> dict[str, dict[str, Any]]:
     }
 
 
+def describe_tables(graph: Graph) -> dict[str, list[list[str]]]:
+    return {t.name: [list(c) for c in t.schema] for t in graph.tables.values()}
+
+
+def find_lost_tables(file: PlanFile, graph: Graph) -> list[StaticTable]:
+    """Tables that only removed queries can speak of: nobody reads them any more."""
+    return [StaticTable(n, tuple((c, t) for c, t in columns)) for n, columns in file.tables.items() if n not in graph.tables]
+
+
 def take_over(store: Store, old: PlanFile, graph: Graph) -> None:
     """Take over a checkpoint where nothing was committed; Spark's log goes too if it is of other sources."""
     if list(describe_streams(graph).items()) != list(old.streams.items()):
@@ -103,10 +113,18 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) 
     streams = describe_streams(graph)
     if old is None:
         fresh = {n: {"text": t, "generation": 0, "retired": False} for n, t in graph.queries.items()}
-        return PlanFile(streams, fresh, hash=probe, time_zone=time_zone)
+        return PlanFile(streams, fresh, hash=probe, time_zone=time_zone, tables=describe_tables(graph))
     live = {n for n, q in old.queries.items() if not q["retired"]}
     if different := _difference(old.streams, streams):
         raise CheckpointError(f"{where} belongs to other streams: {different}. Use a new checkpoint")
+    tables = describe_tables(graph)
+    for name in old.tables.keys() & tables.keys():
+        before, now = ({c: type_ for c, type_ in t[name]} for t in (old.tables, tables))  # noqa: C416
+        if changed := [c for c, t in before.items() if now.get(c, t) != t]:
+            raise CheckpointError(
+                f"{where}: column {changed[0]} of table {name} was {before[changed[0]]} and is {now[changed[0]]}; results of "
+                "before would not fit those of now. Declare it as it was, give the table another name, or use a new checkpoint"
+            )
     streams = {name: streams[name] for name in old.streams}  # Spark's log knows sources by their place
     if time_zone != old.time_zone:
         raise CheckpointError(
@@ -140,7 +158,15 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) 
             )
     for name in live - set(graph.queries):
         queries[name]["retired"] = True
-    return PlanFile(streams, queries, dict(old.born), probe, time_zone=time_zone, schemas=dict(old.schemas))
+    return PlanFile(
+        streams,
+        queries,
+        dict(old.born),
+        probe,
+        time_zone=time_zone,
+        schemas=dict(old.schemas),
+        tables={**old.tables, **tables},
+    )
 
 
 def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest: Manifest | None) -> None:
@@ -162,7 +188,14 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
 
 
 def _can_begin(store: Store, node: Node, born: int | None) -> None:
-    """A landmark that has begun cannot be joined later: every one of its windows would lack the rows before."""
+    """A landmark that has begun cannot be joined later: every one of its windows would lack the rows before. Nor can versions be
+    asked for that nobody has kept.
+    """
+    if born is not None and isinstance(node, VersionNode):
+        raise CheckpointError(
+            f"checkpoint {store.uri}: a new query asks for versions AS OF a time ({node.label}), but those that were read before "
+            "it was there were not kept, so its first answers would be wrong. Use a new checkpoint for it"
+        )
     for window in node.windows if isinstance(node, PaneNode) else ():
         if born is not None and window.reports_without_rows and window.origin <= born:
             raise CheckpointError(

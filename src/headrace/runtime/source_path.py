@@ -1,4 +1,4 @@
-"""Where a stream's files are, known before Spark is started and without it."""
+"""Where the files of a stream or a table are, known before Spark is started and without it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,33 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headrace.errors import SourceError
-from headrace.logical.graph import Graph, Stream
+from headrace.logical.graph import Graph, StaticTable, Stream
 from headrace.logical.source_formats import NEED_PATH, find_misspelt
 
 
 def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
-    """Refuse streams whose format is misspelt or whose path has nothing."""
-    for name, stream in graph.streams.items():
-        if stream.format is None:
+    """Refuse streams and tables whose format is misspelt or whose path has nothing."""
+    sources: list[Stream | StaticTable] = [*graph.streams.values(), *graph.tables.values()]
+    for source in sources:
+        if source.format is None:
             continue
-        if meant := find_misspelt(stream.format):
-            raise SourceError(f"stream {name}: there is no source {stream.format!r}. Did you mean {meant!r}?")
-        resolve_options(stream, bases.get(name))
+        if meant := find_misspelt(source.format):
+            raise SourceError(f"{describe_source(source)}: there is no source {source.format!r}. Did you mean {meant!r}?")
+        resolve_options(source, bases.get(source.name))
 
 
-def resolve_options(stream: Stream, base: Path | None) -> dict[str, str]:
+def describe_source(source: Stream | StaticTable) -> str:
+    return f"{'stream' if isinstance(source, Stream) else 'table'} {source.name}"
+
+
+def resolve_options(stream: Stream | StaticTable, base: Path | None) -> dict[str, str]:
     """The source's options, with a path that does not depend on where we are."""
     options = dict(stream.options)
     path = stream.option("path")
     if (stream.format or "").lower() not in NEED_PATH:
         return options
     if path is None:
-        raise SourceError(f"stream {stream.name}: a {stream.format} source needs OPTIONS (path '…')")
+        raise SourceError(f"{describe_source(stream)}: a {stream.format} source needs OPTIONS (path '…')")
     options = {k: v for k, v in options.items() if k.lower() != "path"} | {"path": path}
     if "://" not in path and not path.startswith("file:"):
         folder = os.path.abspath(base or Path.cwd())
@@ -39,7 +44,7 @@ def resolve_options(stream: Stream, base: Path | None) -> dict[str, str]:
         elif any(c in path for c in "*?[{"):
             options["path"] = os.path.join(literal(folder), path)
         else:
-            raise SourceError(f"stream {stream.name}: there is nothing at {resolved}")
+            raise SourceError(f"{describe_source(stream)}: there is nothing at {resolved}")
     return options
 
 

@@ -21,6 +21,7 @@ from headrace.runtime.driver import open_driver
 from headrace.runtime.loop import Run
 from headrace.runtime.open_source import open_source
 from headrace.runtime.read_bounds import BoundsReader
+from headrace.runtime.read_static import StaticReader
 from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_memory import find_slot_memory
 from headrace.runtime.source_frame import local_path
@@ -53,6 +54,7 @@ def start(
     on_batch: Callable[[BatchReport], object] | None,
     bounds: dict[str, Callable[[], Any]] | None = None,
     retain: float | None = None,
+    tables: dict[str, Any] | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -89,6 +91,7 @@ def start(
         driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
         driver.delivery.catch_up()
         driver.read_bounds = BoundsReader(graph, bounds or {}, bases, lambda q: [tuple(r) for r in spark.sql(q).collect()]).read
+        driver.use_tables(StaticReader(spark, tables or {}, bases).read)
         driver.listen()
         run = Run(spark, driver, scans, on_batch, flush)
         run.start(opened, trigger)

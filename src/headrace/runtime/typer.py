@@ -22,7 +22,18 @@ from headrace.dialect.duck_cast import spark_name
 from headrace.dialect.java_numbers import use_java
 from headrace.errors import SqlError
 from headrace.logical.functions import nearest_aggregate
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Graph, Join, Merge, Rows
+from headrace.logical.graph import (
+    WINDOW_COLUMNS,
+    Aggregate,
+    Call,
+    Derive,
+    Graph,
+    Join,
+    Lookup,
+    Merge,
+    Rows,
+    TemporalJoin,
+)
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys
@@ -76,6 +87,8 @@ class SparkTyper:
         return self._schemas[name]
 
     def _compute(self, name: str) -> StructType:
+        if name in self.graph.tables:
+            return self._analyse(name, f"SELECT * FROM {_row(dict(self.graph.tables[name].schema))}")
         relation = self.graph.relations[name]
         if name in self.graph.streams:
             columns = dict(self.graph.streams[name].columns)
@@ -87,8 +100,10 @@ class SparkTyper:
                 where = f" WHERE {spark_sql(branch.where)}" if branch.where is not None else ""
                 arms.append(f"SELECT {listed} FROM {self._rows(branch.stream)}{where}")
             return self._analyse(name, " UNION ALL ".join(arms))
-        if isinstance(relation, Join):
+        if isinstance(relation, (Join, TemporalJoin)):
             return self._join(relation)
+        if isinstance(relation, Lookup):
+            return self._lookup(relation)
         if isinstance(relation, Merge):
             arms = [
                 "SELECT "
@@ -108,16 +123,25 @@ class SparkTyper:
         where = f" WHERE {_spoken(spark_sql(condition))}" if condition is not None else ""
         return self._analyse(name, f"SELECT {listed} FROM {source}{where}")
 
-    def _join(self, relation: Join) -> StructType:
+    def _join(self, relation: Join | TemporalJoin) -> StructType:
         """The columns of a join; the condition is analysed with them."""
         columns: dict[str, str] = {}
         for column in (*relation.visible, *relation.hidden):
             columns[column.name] = _ddl(self.schema(relation.inputs[column.input].relation)[column.column].dataType)
-        if relation.window is not None:
+        if isinstance(relation, Join) and relation.window is not None:
             columns |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(relation.name))
         listed = ", ".join(_name(c) for c in relation.columns) or "1"
         where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
         return self._analyse(relation.name, f"SELECT {listed} FROM {_row(columns)}{where}")
+
+    def _lookup(self, relation: Lookup) -> StructType:
+        """The columns of a lookup; the condition is analysed with them."""
+        sources = [self.schema(relation.input), self.schema(relation.table)]
+        every = (*relation.visible, *relation.hidden)
+        row = _row({c.name: _ddl(sources[c.input][c.column].dataType) for c in every})
+        listed = ", ".join(_name(c) for c in relation.columns) or "1"
+        where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
+        return self._analyse(relation.name, f"SELECT {listed} FROM {row}{where}")
 
     def _aggregated(self, relation: Aggregate, scope: Mapping[str, str]) -> str:
         """A relation of the keys and aggregates, and of the columns in `scope`."""
@@ -155,9 +179,9 @@ class SparkTyper:
                 called = unknown[1].lower()
                 near = nearest_aggregate(called, self.user)
                 text = f"there is no function {called!r}" + (f". Did you mean {near!r}?" if near else "")
-            raise SqlError(
-                f"{'stream' if name in self.graph.streams else 'query'} {name.split('$')[0]}: {text}"
-            ) from e
+            kinds = (("stream", self.graph.streams), ("table", self.graph.tables))
+            kind = next((word for word, known in kinds if name in known), "query")
+            raise SqlError(f"{kind} {name.split('$')[0]}: {text}") from e
 
 
 def java_release(spark: SparkSession) -> int:

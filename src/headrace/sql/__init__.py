@@ -1,13 +1,21 @@
 """SQL text to statements and, with what is known of streams and queries, to a query graph."""
 
 from headrace.sql.parse import parse_query, parse_script
-from headrace.sql.statements import BracketWindow, ColumnDef, CreateQuery, CreateStream, Statement
+from headrace.sql.statements import (
+    BracketWindow,
+    ColumnDef,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    Statement,
+)
 
 __all__ = [
     "BracketWindow",
     "ColumnDef",
     "CreateQuery",
     "CreateStream",
+    "CreateTable",
     "Statement",
     "parse_query",
     "parse_script",

@@ -28,20 +28,23 @@ from headrace.logical.graph import (
     Output,
     Relation,
     Rows,
+    StaticTable,
     Stream,
 )
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import both, substitute
 from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_join import JoinBinder
-from headrace.sql.declare import columns_of, declared_stream
+from headrace.sql.bind_lookup import check_table_item, is_table
+from headrace.sql.bind_temporal import is_versioned
+from headrace.sql.declare import columns_of, declared_stream, declared_table
 from headrace.sql.error_places import error, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.join_conditions import split_conjuncts
 from headrace.sql.join_names import FromItem
 from headrace.sql.names import check_new_name, fold_name
 from headrace.sql.scope import Scope, with_window, written
-from headrace.sql.statements import CreateQuery, CreateStream, Statement
+from headrace.sql.statements import CreateQuery, CreateStream, CreateTable, Statement
 from headrace.sql.window_clause import bracket_window
 from headrace.windows import WindowSpec
 
@@ -71,6 +74,7 @@ class Binder:
         self.streams: dict[str, Stream] = {}
         self.relations: dict[str, Relation] = {}
         self.queries: dict[str, str] = {}
+        self.tables: dict[str, StaticTable] = {}
         self.user_defined = list(user_defined)
         if taken := [n for n in self.user_defined if n.lower() in NAMES]:
             raise SqlError(f"the aggregate {taken[0]!r} is built in; give yours another name")
@@ -79,11 +83,13 @@ class Binder:
         self._anonymous = 0
 
     def graph(self) -> Graph:
-        return Graph(dict(self.streams), dict(self.relations), dict(self.queries))
+        return Graph(dict(self.streams), dict(self.relations), dict(self.queries), dict(self.tables))
 
     def create(self, statement: Statement) -> None:
         if isinstance(statement, CreateStream):
             self.create_stream(statement)
+        elif isinstance(statement, CreateTable):
+            self.add_table(declared_table(statement))
         else:
             self.create_query(statement)
 
@@ -120,6 +126,11 @@ class Binder:
         self.relations[stream.name] = rows
         return stream
 
+    def add_table(self, table: StaticTable) -> StaticTable:
+        self._new_name(table.name)
+        self.tables[table.name] = table
+        return table
+
     # -- queries --------------------
     def create_query(self, statement: CreateQuery) -> Relation:
         self._new_name(statement.name)
@@ -136,7 +147,7 @@ class Binder:
         return relation
 
     def _new_name(self, name: str) -> None:
-        check_new_name(name, [*self.streams, *self.queries])
+        check_new_name(name, [*self.streams, *self.tables, *self.queries])
 
     def _fail(self, node: exp.Expr | None, message: str) -> SqlError:
         places = [
@@ -246,7 +257,8 @@ class Binder:
         for join in select.args.get("joins") or ():
             kind = " ".join(str(join.args.get(k) or "") for k in ("method", "side", "kind")).strip().lower()
             if kind not in _JOINS:
-                raise self._fail(join, f"{kind.upper()} JOIN is not supported; there is: {', '.join(filter(None, _JOINS)).upper()}")
+                known = ", ".join(filter(None, _JOINS)).upper()
+                raise self._fail(join, f"{kind.upper()} JOIN is not supported; there is: {known}")
             using = tuple(i.name for i in join.args.get("using") or ())
             item = self._item(join.this)
             items.append(replace(item, kind=_JOINS[kind], on=join.args.get("on"), using=using))
@@ -258,14 +270,16 @@ class Binder:
             return FromItem(relation, node.alias or relation.name, node)
         if not isinstance(node, exp.Table):
             raise self._fail(node, "FROM takes a stream, a query or a sub-select")
-        found = {fold_name(n): n for n in self.relations if "$" not in n}
+        found = {fold_name(n): n for n in (*self.relations, *self.tables) if "$" not in n}
         if node.db or fold_name(node.name) not in found:
             raise self._fail(
                 node, f"there is no stream or query {written(node)!r}." + suggest(node.name, found.values())
             )
-        if node.args.get("version") is not None:
-            raise self._fail(node, "FOR SYSTEM_TIME is not supported: join the rows of a span of time")
-        return FromItem(self.relations[found[fold_name(node.name)]], node.alias_or_name, node)
+        name = found[fold_name(node.name)]
+        if name in self.tables:
+            check_table_item(node, self.tables[name], self._fail, lambda at, end, m: error(self._script, at, end, m))
+            return FromItem(self.tables[name], node.alias_or_name, node)
+        return FromItem(self.relations[name], node.alias_or_name, node)
 
     def _lookups(self, select: exp.Select) -> list[tuple[exp.Expr, FromItem, exp.Expr | None]]:
         """Sub-selects among the conditions of WHERE: the condition, what it reads, and the sub-select's own WHERE."""
@@ -312,15 +326,21 @@ class Binder:
 
     def _select(self, select: exp.Select, name: str) -> Relation:
         items, lookups = self._items(select), self._lookups(select)
+        if is_versioned(items[0]):
+            what = "FOR SYSTEM_TIME AS OF belongs to an input that is joined to another"
+            raise self._fail(items[0].node, f"{what}: JOIN … FOR SYSTEM_TIME AS OF a.ts")
         node, alias = items[0].node, items[0].alias
         clause = node.args.get("aggregate_window") or node.args.get("stream_window")
         source = items[0].relation
         if len(items) > 1 or lookups:
             clause = node.args.get("aggregate_window")
-            if clause is None and len(items) == 1:
-                clause = node.args.get("stream_window")
+            streams = [i for i in items if not is_table(i) and not is_versioned(i)]
+            if clause is None and len(streams) == 1:
+                clause = streams[0].node.args.get("stream_window")
             source, select = self._join(select, items, lookups)
             alias = ""
+        if isinstance(source, StaticTable):
+            raise self._fail(node, f"{alias} is a table, and a table alone never changes: join it with a stream or a query")
         windowed = self.graph().is_windowed(source.name)
         times = () if windowed else tuple(find_progress(self.graph(), source.name))
         scope = Scope(source, alias, self._fail, self.user_defined)

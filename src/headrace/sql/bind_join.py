@@ -3,7 +3,7 @@
 Inner joins are pooled: their conditions, in ON or WHERE, say together which keys are equal and how near rows are in time, and
 the order they are joined in is chosen (`logical/order_joins.py`). Outer joins are taken as written, from the left. EXISTS,
 IN and NOT EXISTS are semi- and anti-joins of what FROM gives with what the sub-select reads. What concerns one input alone is
-applied to that input, before anything is kept.
+applied to that input, before anything is kept. Static tables are looked up when the streams are joined (`bind_lookup.py`).
 
 A join that nothing bounds in time is refused: its state could never be purged (document 003, section 5.2).
 """
@@ -17,13 +17,24 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from headrace.errors import PlanError, SqlError
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Graph, Join, JoinColumn, JoinInput, Relation
+from headrace.logical.graph import (
+    WINDOW_COLUMNS,
+    Aggregate,
+    Graph,
+    Join,
+    JoinColumn,
+    JoinInput,
+    Relation,
+    StaticTable,
+)
 from headrace.logical.order_joins import JoinStep, order_joins
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import both, substitute
 from headrace.logical.time_bounds import CommonWindow, Gap, TimeBounds
+from headrace.sql.bind_lookup import bind_lookup, choose_kind, is_table
+from headrace.sql.bind_temporal import bind_temporal, find_moment, is_versioned
 from headrace.sql.join_conditions import Conditions, ConditionSorter, TimeColumn, split_conjuncts
-from headrace.sql.join_names import FromItem, JoinNames, join_column
+from headrace.sql.join_names import FromItem, Joined, JoinNames, join_column, used_columns
 from headrace.sql.join_windows import add_time_clauses, find_common_window
 from headrace.windows import Sliding
 
@@ -32,15 +43,6 @@ _SUGGESTION = (
     "like {a} [RANGE 5 MINUTES], {b} [RANGE 5 MINUTES]"
 )
 _SECOND = 1_000_000
-
-
-@dataclass
-class Joined:
-    """What FROM has given so far: a relation, and which columns of the join it has under which names."""
-
-    relation: Relation
-    columns: dict[str, str]  # name in the join -> column of the relation
-    items: tuple[FromItem, ...]
 
 
 @dataclass
@@ -68,7 +70,7 @@ class JoinBinder:
         they stand in, what they read, and their own WHERE.
         """
         self._check_items(items)
-        window = find_common_window(items, self.fail_at)
+        window = find_common_window([i for i in items if not _comes_after(i)], self.fail_at)
         self.names = names = JoinNames(items, self.fail, window is not None)
         select = select.copy()
         where = split_conjuncts(select.args["where"].this) if select.args.get("where") else []
@@ -87,7 +89,7 @@ class JoinBinder:
             for part in (*select.expressions, grouped and select.args["group"], select.args.get("having"))
             if part
             for c in part.find_all(exp.Column)
-        } | {n for c in plain if outer or _speaks_of_windows(c) for n in _used(c)}
+        } | {n for c in plain if outer or _speaks_of_windows(c) for n in used_columns(c)}
         looked = [(node, item, self._lookup_conditions(node, item, own)) for node, item, own in lookups]
         on = [self._on(items, k) for k in range(len(items))]
         self.conjuncts = [
@@ -107,7 +109,10 @@ class JoinBinder:
             done = self._join_two(done, item, kind, conditions)
         select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
         select.set("joins", None)
-        return self._rename(done), select
+        renamed: dict[str, exp.Expr] = {name: join_column(c) for name, c in done.columns.items() if c != name}
+        renewed = substitute(select, renamed)
+        assert isinstance(renewed, exp.Select)
+        return done.relation, renewed
 
     def _flatten_clause(self, select: exp.Select, clause: exp.Expr) -> exp.Expr:
         """GROUP BY and HAVING may speak of names that SELECT gives."""
@@ -132,7 +137,7 @@ class JoinBinder:
                     item.node, f"{item.alias!r} is in FROM twice: give one of them another name with AS"
                 )
             seen.add(item.alias.lower())
-        units = {i.relation.unit for i in items}
+        units = {i.relation.unit for i in items if not isinstance(i.relation, StaticTable)}
         if len(units) > 1:
             raise self.fail(
                 items[-1].node, "inputs with times and inputs with integers as progress have no common time"
@@ -175,8 +180,30 @@ class JoinBinder:
         where: list[exp.Expr],
         window: Sliding | None,
     ) -> tuple[Joined, list[exp.Expr]]:
+        """The streams first, then the tables, each with the conditions that need nothing after it."""
+        streams = [i for i in items if not _comes_after(i)]
+        if not streams:
+            raise self.fail(items[0].node, "tables alone never change: join them with a stream or a query")
+        inside = {i.flat(c) for i in streams for c in i.relation.columns} | set(WINDOW_COLUMNS)
+        waiting = [*(c for each in on for c in each), *where]
+        mine, waiting = _divide(waiting, inside)
+        done, rest = self._pool_streams(streams, mine, window)
+        for item in filter(_comes_after, items):
+            inside |= {item.flat(c) for c in item.relation.columns}
+            mine, waiting = _divide(waiting, inside)
+            done = self._join_two(done, item, "inner", mine)
+        return done, [*rest, *waiting]
+
+    def _look_up(self, done: Joined, item: FromItem, kind: str, conjuncts: list[exp.Expr]) -> Joined:
+        inside = {*done.columns, *(item.flat(c) for c in item.relation.columns)}
+        later = {n for c in self.conjuncts if not used_columns(c) <= inside for n in used_columns(c)}
+        return bind_lookup(self.graph(), self.add, self.name(), done, item, kind, conjuncts, self.shown | later)
+
+    def _pool_streams(
+        self, items: Sequence[FromItem], conjuncts: list[exp.Expr], window: Sliding | None
+    ) -> tuple[Joined, list[exp.Expr]]:
         parts = [self._part(item) for item in items]
-        conditions = self._sort(parts, [c for each in on for c in each] + where)
+        conditions = self._sort(parts, conjuncts)
         self._add_windows(conditions, items, range(len(items)))
         after = [c for i, c in conditions.single if i < 0]  # of the window's bounds, which only results have
         parts = self._narrow(parts, conditions)
@@ -245,10 +272,11 @@ class JoinBinder:
         self, items: Sequence[FromItem], on: list[list[exp.Expr]], where: list[exp.Expr]
     ) -> tuple[Joined, list[exp.Expr]]:
         """Joins as written, from the left; WHERE comes after them."""
+        items, on = self._begin_with_stream(items, on)
         done = self._part(items[0])
         kept = all(i.kind in ("inner", "left") for i in items[1:])
         first = {items[0].flat(c) for c in items[0].relation.columns}
-        early = [c for c in where if kept and (used := _used(c)) and used <= first]
+        early = [c for c in where if kept and (used := used_columns(c)) and used <= first]
         if early:
             done = self._narrow([done], Conditions(single=[(0, c) for c in early]))[0]
         waiting = [c for c in where if c not in early]
@@ -262,13 +290,37 @@ class JoinBinder:
                 more = [
                     c
                     for c in waiting
-                    if safe and _used(c) <= seen and _used(c) & set(self._part(item).columns)
+                    if safe and used_columns(c) <= seen and used_columns(c) & {item.flat(n) for n in item.relation.columns}
                 ]
                 waiting = [c for c in waiting if c not in more]
             done = self._join_two(done, item, item.kind, [*on[k], *more])
         return done, waiting
 
+    def _begin_with_stream(
+        self, items: Sequence[FromItem], on: list[list[exp.Expr]]
+    ) -> tuple[Sequence[FromItem], list[list[exp.Expr]]]:
+        """A table that is written first is looked up by what is joined to it."""
+        if not is_table(items[0]):
+            return items, on
+        second = items[1]
+        if is_table(second):
+            raise self.fail(items[0].node, "write a stream before the tables it is joined with")
+        kind = choose_kind({"left": "right", "right": "left"}.get(second.kind, second.kind), items[0], second.alias, self.fail)
+        if second.kind in ("semi", "anti"):
+            raise self.fail(items[0].node, f"{items[0].alias} is a table, whose rows cannot be results of a stream")
+        return [second, replace(items[0], kind=kind), *items[2:]], [[], on[1], *on[2:]]
+
     def _join_two(self, left: Joined, item: FromItem, kind: str, conjuncts: list[exp.Expr]) -> Joined:
+        if is_table(item):
+            kind = choose_kind(kind, item, left.items[0].alias, self.fail)
+            return self._look_up(left, item, kind, conjuncts)
+        if is_versioned(item):
+            inside = {*left.columns, *(item.flat(c) for c in item.relation.columns)}
+            later = {n for c in self.conjuncts if not used_columns(c) <= inside for n in used_columns(c)}
+            moment = find_moment(item, self.names, self.fail)
+            return bind_temporal(
+                self.graph(), self.add, self.name(), left, item, moment, kind, conjuncts, self.shown | later, self.fail
+            )
         right = self._part(item)
         parts = [*map(self._part, left.items), right]
         mine, other = frozenset(range(len(left.items))), frozenset({len(left.items)})
@@ -279,7 +331,7 @@ class JoinBinder:
         if any(_speaks_of_windows(c) for c in conditions.rest) or any(i < 0 for i, _ in conditions.single):
             raise self.fail(item.node, "window_start and window_end are those of results: speak of them in WHERE")
         for i, one in enumerate(left.items):
-            if self._concerns(one, left.items, conjuncts):
+            if not _comes_after(one) and self._concerns(one, left.items, conjuncts):
                 self._add_windows(conditions, [one, item], [i, len(left.items)])
         kept = {"inner": (), "left": (0,), "full": (0, 1), "semi": (), "anti": (0,)}[kind]
         conditions.rest += [c for i, c in conditions.single if i in kept]
@@ -288,7 +340,7 @@ class JoinBinder:
 
     def _concerns(self, one: FromItem, items: Sequence[FromItem], conjuncts: Sequence[exp.Expr]) -> bool:
         """Whether what is joined now has to do with an item before: it speaks of it, or of none of them."""
-        used = {name for c in conjuncts for name in _used(c)}
+        used = {name for c in conjuncts for name in used_columns(c)}
         named = [i for i in items if any(i.flat(c) in used for c in i.relation.columns)]
         return not named or one in named
 
@@ -340,8 +392,8 @@ class JoinBinder:
         )
         shown = [i for i in range(len(done)) if i == 0 or kind not in ("semi", "anti")]
         inside = {n for d in done for n in d.columns}
-        wanted = self.shown | {n for c in self.conjuncts if not _used(c) <= inside for n in _used(c)}
-        needed = _used(condition) if condition is not None else set()
+        wanted = self.shown | {n for c in self.conjuncts if not used_columns(c) <= inside for n in used_columns(c)}
+        needed = used_columns(condition) if condition is not None else set()
         columns = [JoinColumn(n, i, c) for i, d in enumerate(done) for n, c in d.columns.items()]
         times = [find_progress(self.graph(), d.relation.name) for d in done]
         visible = tuple(
@@ -390,6 +442,8 @@ class JoinBinder:
 
     def _time_of(self, part: Joined) -> str | None:
         """The column of a part that carries progress: the one its window names, or conditions with other parts speak of most."""
+        if len(part.items) == 1 and _comes_after(part.items[0]):
+            return None
         progress = find_progress(self.graph(), part.relation.name)
         named = list(progress)
         clause = part.items[0].node.args.get("stream_window")
@@ -403,7 +457,7 @@ class JoinBinder:
                 )
             return next(c for c in named if c.lower() == wanted)
         own = set(part.columns)
-        spoken = [n for c in self.conjuncts if not (used := _used(c)) <= own for n in used]
+        spoken = [n for c in self.conjuncts if not (used := used_columns(c)) <= own for n in used]
         flat = {c: n for n, c in part.columns.items()}
         return max(named, key=lambda c: spoken.count(flat.get(c, "")), default=None)
 
@@ -420,13 +474,8 @@ class JoinBinder:
         )
 
     def _part(self, item: FromItem) -> Joined:
+        assert not isinstance(item.relation, StaticTable)
         return Joined(item.relation, {item.flat(c): c for c in item.relation.columns}, (item,))
-
-    def _rename(self, done: Joined) -> Relation:
-        """The relation, its columns under the names of the join."""
-        if all(name == column for name, column in done.columns.items()):
-            return done.relation
-        raise PlanError("a query over one input has nothing to join")  # pragma: no cover
 
     # -- conditions --------------------
     def _sort(
@@ -555,11 +604,18 @@ def _implied_gaps(bounds: TimeBounds, every: TimeBounds, chosen: Sequence[int]) 
 
 
 def _speaks_of_windows(node: exp.Expr) -> bool:
-    return not _used(node).isdisjoint(WINDOW_COLUMNS)
+    return not used_columns(node).isdisjoint(WINDOW_COLUMNS)
 
 
-def _used(node: exp.Expr) -> set[str]:
-    return {c.name for c in node.find_all(exp.Column)}
+def _comes_after(item: FromItem) -> bool:
+    """Whether an item is looked up by what the streams give."""
+    return is_table(item) or is_versioned(item)
+
+
+def _divide(conjuncts: Sequence[exp.Expr], inside: set[str]) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """Conditions over these columns alone, and the others."""
+    mine = [c for c in conjuncts if used_columns(c) <= inside]
+    return mine, [c for c in conjuncts if not used_columns(c) <= inside]
 
 
 def _leaves(step: JoinStep) -> frozenset[int]:

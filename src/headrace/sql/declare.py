@@ -1,13 +1,13 @@
-"""What a stream may declare: its columns, and an attribute that makes progress."""
+"""What a stream may declare: its columns, and an attribute that makes progress; and what a table may."""
 
 from __future__ import annotations
 
 from headrace.errors import HeadraceError, SqlError
-from headrace.logical.graph import WINDOW_COLUMNS, Stream
+from headrace.logical.graph import WINDOW_COLUMNS, StaticTable, Stream
 from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
 from headrace.progress import ByGroup, Ordered, Punctuated, Slack, SlackRows
 from headrace.sql.error_places import suggest
-from headrace.sql.statements import CreateStream, ProgressClause
+from headrace.sql.statements import CreateStream, CreateTable, ProgressClause
 from headrace.windows import ticks
 
 INTERNAL = {"_ws", "_we", "_row", "_reason", MALFORMED}  # names of columns that only the program has
@@ -39,13 +39,7 @@ def declared_stream(
     name: str, columns: tuple[tuple[str, str], ...], on: str, progress: ProgressClause
 ) -> Stream:
     """The stream, if it can be one."""
-    lowered = [c.lower() for c, _ in columns]
-    if doubled := {c for c in lowered if lowered.count(c) > 1}:
-        raise SqlError(f"stream {name}: column {sorted(doubled)[0]!r} is declared twice")
-    if bad := [c for c, _ in columns if '"' in c or "`" in c or c.lower() in INTERNAL]:
-        raise SqlError(f"stream {name}: {bad[0]!r} cannot be the name of a column; rename it in the source")
-    if reserved := set(lowered) & set(WINDOW_COLUMNS):
-        raise SqlError(f"stream {name}: {sorted(reserved)[0]!r} is the name of a result column; rename it")
+    _check_columns(f"stream {name}", columns)
     known = {c.lower(): (c, t) for c, t in columns}
     if on.lower() not in known:
         raise SqlError(
@@ -83,6 +77,45 @@ def declared_stream(
         groups=groups,
         idle=idle,
     )
+
+
+def declared_table(statement: CreateTable) -> StaticTable:
+    """The table, if it can be one."""
+    what = f"table {statement.name}"
+    if not statement.columns:
+        raise SqlError(f"{what}: only Spark can tell its columns here; list them: CREATE TABLE {statement.name} (column TYPE, …)")
+    columns = tuple((c.name, c.type) for c in statement.columns)
+    _check_columns(what, columns)
+    return StaticTable(
+        statement.name,
+        columns,
+        statement.format,
+        tuple(statement.options.items()),
+        refresh_ticks(what, statement.refresh),
+    )
+
+
+def refresh_ticks(what: str, words: str | None) -> int | None:
+    """The time between two readings of a table, in microseconds."""
+    if words is None:
+        return None
+    try:
+        found = ticks(words, "us")
+    except HeadraceError as e:
+        raise SqlError(f"{what}: REFRESH EVERY: {e}") from e
+    if found <= 0:
+        raise SqlError(f"{what}: REFRESH EVERY must be longer than nothing, got {words}")
+    return found
+
+
+def _check_columns(what: str, columns: tuple[tuple[str, str], ...]) -> None:
+    lowered = [c.lower() for c, _ in columns]
+    if doubled := {c for c in lowered if lowered.count(c) > 1}:
+        raise SqlError(f"{what}: column {sorted(doubled)[0]!r} is declared twice")
+    if bad := [c for c, _ in columns if '"' in c or "`" in c or c.lower() in INTERNAL]:
+        raise SqlError(f"{what}: {bad[0]!r} cannot be the name of a column; rename it in the source")
+    if reserved := set(lowered) & set(WINDOW_COLUMNS):
+        raise SqlError(f"{what}: {sorted(reserved)[0]!r} is the name of a result column; rename it")
 
 
 def _policy(progress: ProgressClause, unit: str) -> Slack | Ordered | SlackRows | Punctuated:

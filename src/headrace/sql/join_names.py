@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from headrace.logical.graph import WINDOW_COLUMNS, Relation
+from headrace.logical.graph import WINDOW_COLUMNS, Relation, StaticTable
 from headrace.sql.error_places import suggest
 from headrace.sql.names import fold_name
 from headrace.sql.scope import NO_OVER, Fail, output_name, written
@@ -21,7 +21,7 @@ from headrace.sql.scope import NO_OVER, Fail, output_name, written
 class FromItem:
     """A relation of a FROM clause."""
 
-    relation: Relation
+    relation: Relation | StaticTable
     alias: str
     node: exp.Expr  # where it is written
     kind: str = "inner"  # how it is joined to those before it
@@ -31,6 +31,19 @@ class FromItem:
     def flat(self, column: str) -> str:
         """The name of a column of this item in the join."""
         return f"{self.alias}.{column}"
+
+
+@dataclass
+class Joined:
+    """What FROM has given so far: a relation, and which columns of the join it has under which names."""
+
+    relation: Relation
+    columns: dict[str, str]  # name in the join -> column of the relation
+    items: tuple[FromItem, ...]
+
+
+def used_columns(node: exp.Expr) -> set[str]:
+    return {c.name for c in node.find_all(exp.Column)}
 
 
 def join_column(name: str) -> exp.Column:

@@ -1,7 +1,7 @@
 """Text to statements.
 
-A script is `CREATE STREAM` and `CREATE QUERY` statements with semicolons between them; a query by itself is one SELECT.
-Names of streams and queries are brought to one Unicode form (NFC), because they become names of folders; names of
+A script is `CREATE STREAM`, `CREATE TABLE` and `CREATE QUERY` statements with semicolons between them; a query by itself is
+one SELECT. Names of streams and queries are brought to one Unicode form (NFC), because they become names of folders; names of
 columns stay as they are written, because they are the source's.
 """
 
@@ -15,6 +15,7 @@ from headrace.errors import SqlError
 from headrace.sql.error_places import suggest
 from headrace.sql.parse_select import parse_select
 from headrace.sql.parse_stream import parse_stream
+from headrace.sql.parse_table import parse_table
 from headrace.sql.statements import CreateQuery, Statement
 from headrace.sql.token_cursor import TokenCursor, says, split_statements, tokenize
 
@@ -53,11 +54,13 @@ def _statement(script: str, tokens: list[Token]) -> Statement:
         )
     if cursor.accept("STREAM"):
         return parse_stream(cursor)
+    if cursor.accept("TABLE"):
+        return parse_table(cursor)
     if not cursor.accept("QUERY"):
         found = cursor.next("STREAM or QUERY")
         raise cursor.fail(
-            f"expected CREATE STREAM or CREATE QUERY, found CREATE {found.text}."
-            + suggest(found.text, ["STREAM", "QUERY"]),
+            f"expected CREATE STREAM, CREATE TABLE or CREATE QUERY, found CREATE {found.text}."
+            + suggest(found.text, ["STREAM", "TABLE", "QUERY"]),
             found,
         )
     name = cursor.name("the name of the query")

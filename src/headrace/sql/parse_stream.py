@@ -16,7 +16,7 @@ def parse_stream(cursor: TokenCursor) -> CreateStream:
     """The statement, from behind `CREATE STREAM` to its end."""
     first = cursor.tokens[0]
     name = normalize("NFC", cursor.name("the name of the stream"))
-    columns = _columns(cursor) if says(cursor.peek(), "(") else ()
+    columns = parse_columns(cursor) if says(cursor.peek(), "(") else ()
     cursor.expect("PROGRESSING")
     cursor.expect("ON")
     on = cursor.name("the progressing attribute")
@@ -24,14 +24,14 @@ def parse_stream(cursor: TokenCursor) -> CreateStream:
     partition = parse_partitioning(cursor)
     cursor.expect("FROM")
     fmt = cursor.string("a source format, like 'parquet'")
-    options = _options(cursor) if cursor.accept("OPTIONS") else {}
+    options = parse_options(cursor) if cursor.accept("OPTIONS") else {}
     if (extra := cursor.peek()) is not None:
         raise cursor.fail(f"did not expect {extra.text!r} after the stream's options", extra)
     text = cursor.script[first.start : cursor.tokens[-1].end + 1]
     return CreateStream(name, columns, on, progress, fmt, options, text, cursor.script, *partition)
 
 
-def _options(cursor: TokenCursor) -> dict[str, str]:
+def parse_options(cursor: TokenCursor) -> dict[str, str]:
     options: dict[str, str] = {}
     cursor.expect("(")
     while not cursor.accept(")"):
@@ -46,7 +46,7 @@ def _options(cursor: TokenCursor) -> dict[str, str]:
     return options
 
 
-def _columns(cursor: TokenCursor) -> tuple[ColumnDef, ...]:
+def parse_columns(cursor: TokenCursor) -> tuple[ColumnDef, ...]:
     cursor.expect("(")
     columns: list[ColumnDef] = []
     while True:
@@ -72,4 +72,4 @@ def _opened(sign: str) -> int:
     return {"(": 1, "<": 1, ")": -1, ">": -1, ">>": -2}.get(sign, 0)
 
 
-__all__ = ["parse_stream"]
+__all__ = ["parse_columns", "parse_options", "parse_stream"]

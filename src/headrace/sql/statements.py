@@ -1,6 +1,7 @@
-"""The two statements of Headrace, as data: what a text says, before anything is known about the world.
+"""The statements of Headrace, as data: what a text says, before anything is known about the world.
 
-`CREATE STREAM` names a source, its columns and how its progress is known; `CREATE QUERY` names a continuous
+`CREATE STREAM` names a source, its columns and how its progress is known; `CREATE TABLE` names a table that streams are joined
+with; `CREATE QUERY` names a continuous
 query. The body of a query is a sqlglot expression in Spark's dialect. A bracket window is kept in the body
 as `table.args["stream_window"]` (behind a table) or `table.args["aggregate_window"]` (behind an aggregate), WITHIN as
 `table.args["within"]`, and a GSQL alias in `GROUP BY` as an `exp.Alias` there (DESIGN §4.4).
@@ -48,6 +49,16 @@ class CreateStream:
 
 
 @dataclass(frozen=True)
+class CreateTable:
+    name: str
+    columns: tuple[ColumnDef, ...]  # none: those of the source
+    format: str
+    options: dict[str, str] = field(hash=False)
+    refresh: str | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class CreateQuery:
     name: str
     body: exp.Expr = field(hash=False)
@@ -80,4 +91,4 @@ class Within:
     end: int = 0
 
 
-Statement = CreateStream | CreateQuery
+Statement = CreateStream | CreateTable | CreateQuery

@@ -79,6 +79,15 @@ class ResultFile:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """A static table as it was read: a file that never changes, when, and a digest of its rows."""
+
+    path: str
+    read_at: int  # microseconds
+    digest: str
+
+
 Files = dict[str, tuple[ResultFile, ...]]
 
 
@@ -105,6 +114,7 @@ class Manifest:
     flush: bool = False
     engine: dict[str, str] = field(default_factory=dict)
     clock: int = 0  # microseconds, by which the batch told silence and implausible values
+    tables: dict[str, TableVersion] = field(default_factory=dict)  # that the batch used
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +144,7 @@ def encode(manifest: Manifest) -> bytes:
         "slots": manifest.slots,
         "route": manifest.route,
         "segments": [segment.to_json() for segment in manifest.segments],
+        "tables": {name: asdict(table) for name, table in manifest.tables.items()},
         "report": manifest.report,
     }
     body = f"{compact(outputs)}\n{compact(state)}\n".encode()
@@ -171,6 +182,7 @@ def decode(data: bytes, version: int) -> Manifest:
         flush=state["flush"],
         engine=state["engine"],
         clock=state.get("clock", 0),
+        tables={name: TableVersion(**table) for name, table in state.get("tables", {}).items()},
     )
 
 

@@ -1,0 +1,90 @@
+"""The version valid at a row's time: the last row of its key that is not later (SQL's FOR SYSTEM_TIME AS OF).
+
+Exact in any order of arrival: a row at time t is answered when the low-watermark of the versions has passed t, since before that
+an earlier version could still come. Rows that are not answered are kept (`StoredRows`), and the versions that may still be asked
+for: with x the least time of a row that is not answered or still to come, all versions from x on, and of each key the last one
+before. Older ones go when segments are merged; until then they are there and do no harm.
+
+Of versions of one key at the same time the largest counts, compared column by column as declared, a NULL less than anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from headrace.kernels.operator import CEILING, FLOOR
+from headrace.kernels.stored_rows import StoredRows
+from headrace.kernels.workspace import Workspace
+from headrace.program.program import FindVersions
+from headrace.state import Span
+
+
+class StoredVersions(StoredRows):
+    """A `VersionNode` in one slot."""
+
+    def needed_from(self) -> int:
+        return FLOOR  # the last version of a key may be of any age
+
+    def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
+        """What may still be asked for, of these tables; those of other segments have theirs."""
+        found = super().keep_from(FLOOR, tables)
+        if found is None or self._needed <= FLOOR:
+            return found
+        name = self.space.register(f"kept_{self.node.name}", found[0])
+        keys = [f"k{i}" for i in range(self.node.keys)]
+        last = pick_last_sql(f"SELECT * FROM {name} WHERE _t < {self._needed}", keys, self.node.values, ["_t"])
+        rows = self.space.query(f"SELECT * FROM {name} WHERE _t >= {self._needed} UNION ALL BY NAME {last}")
+        self.space.forget(name)
+        rows = rows.select(found[0].column_names).cast(found[0].schema)
+        return super().keep_from(FLOOR, [rows])
+
+
+def pick_last_sql(rows: str, by: Sequence[str], values: int, before: Sequence[str] = ()) -> str:
+    """Of all rows that agree on `by` the last, in the order of `before` and then of all values."""
+    order = ", ".join(f"{c} DESC NULLS LAST" for c in (*before, *(f"v{i}" for i in range(values))))
+    if not order:
+        return f"(SELECT DISTINCT ON ({', '.join(by)}) * FROM ({rows}))"
+    return f"(SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY {', '.join(by)} ORDER BY {order}) = 1)"
+
+
+def define_versions(
+    space: Workspace,
+    step: FindVersions,
+    rows: StoredRows,
+    versions: StoredRows,
+    before: int | None,
+    after: int | None,
+) -> None:
+    """Define the relation of the rows whose version became known in this batch."""
+    low, high = FLOOR if before is None else before, FLOOR if after is None else after
+    nulls = " OR ".join(f"k{i} IS NULL" for i in range(step.keys)) if step.kind == "left" else "false"
+    parts = []
+    if new := [t for t in rows.new if t.num_rows]:
+        name = space.register(f"new_{step.view}", pa.concat_tables(new))
+        parts.append(f"SELECT * FROM {name} WHERE _t < {high} OR {nulls}")
+    if high > low and (old := [t for t in rows.old(low, high - 1) if t.num_rows]):
+        name = space.register(f"old_{step.view}", pa.concat_tables(old))
+        parts.append(f"SELECT * FROM {name} WHERE _t >= {low} AND _t < {high}")
+    known = [t for t in (*versions.old(FLOOR, CEILING), *versions.new) if t.num_rows]
+    if not parts or (not known and step.kind == "inner"):
+        space.define_empty(step.view)
+        return
+    keys = [f"k{i}" for i in range(step.keys)]
+    asked = f"(SELECT {_list('_t', *keys, step.row_columns)} FROM ({' UNION ALL BY NAME '.join(parts)}))"
+    if known:
+        name = space.register(f"versions_{step.view}", pa.concat_tables(known))
+        one_each = pick_last_sql(f"SELECT * FROM {name} WHERE _t < {high}", [*keys, "_t"], step.values)
+    else:
+        columns = ", ".join(f"NULL AS v{i}" for i in range(step.values))
+        one_each = f"(SELECT {_list('0::BIGINT AS _t', *(f'NULL AS {k}' for k in keys), columns)} LIMIT 0)"
+    given = f"(SELECT {_list('_t', *keys, step.version_columns)} FROM {one_each})"
+    on = " AND ".join([*(f"i0.{k} = i1.{k}" for k in keys), "i0._t >= i1._t"])
+    word = "ASOF LEFT JOIN" if step.kind == "left" else "ASOF JOIN"
+    where = f" WHERE {step.condition}" if step.condition is not None else ""
+    space.define(step.view, f"SELECT {step.outputs} FROM {asked} AS i0 {word} {given} AS i1 ON {on}{where}")
+
+
+def _list(*pieces: str) -> str:
+    return ", ".join(p for p in pieces if p)

@@ -1,0 +1,48 @@
+"""Passed rows: rows (pid, _t, k…, v…) of streams on their way through a slot, for lookups to read. Nothing is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from headrace.kernels.operator import CEILING, Due
+from headrace.kernels.workspace import Workspace
+from headrace.program.program import TransitNode
+from headrace.state import Span
+
+
+class PassedRows:
+    """A `TransitNode` in one slot."""
+
+    def __init__(self, node: TransitNode, space: Workspace) -> None:
+        self.node, self.space = node, space
+        self._arrived: list[pa.Table] = []
+        self._given = 0  # how many of the tables that arrived earlier rounds have had
+
+    def absorb(self, rows: pa.Table) -> None:
+        self._arrived.append(rows)
+
+    def arrived(self) -> list[pa.Table]:
+        return self._arrived
+
+    def due(self) -> Iterable[Due]:
+        return ()
+
+    def advance(self, low: int, high: int) -> None:
+        """Everything that has come, once: it waits for nothing."""
+        fresh = [t for t in self._arrived[self._given :] if t.num_rows]
+        self._given = len(self._arrived)
+        if not fresh:
+            self.space.define_empty(self.node.view)
+            return
+        name = self.space.register(f"all_{self.node.name}", pa.concat_tables(fresh))
+        listed = [f"k{i} AS _k{i}" for i in range(self.node.keys)]
+        listed += [f'v{i} AS "{c}"' for i, c in enumerate(self.node.columns)]
+        self.space.define(self.node.view, f"SELECT {', '.join(listed) or '1 AS _one'} FROM {name}")
+
+    def needed_from(self) -> int:
+        return CEILING
+
+    def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
+        return None

@@ -1,0 +1,75 @@
+"""Lookups of a plan as SQL over a relation of the slot and a static table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from headrace.dialect.duck_cast import cast
+from headrace.dialect.duck_expression import quote_name
+from headrace.logical.graph import WINDOW_COLUMNS, Derive, Graph, Lookup, Merge, Rows
+from headrace.optimizer.plan import Plan, TransitTable
+from headrace.physical.keys import normalize_key
+from headrace.physical.result_sql import ResultSql
+from headrace.program.program import RowFeed, TransitNode
+
+
+def lower_transit(plan: Plan, table: TransitTable, name: str) -> TransitNode:
+    """The node of rows that pass."""
+    feeds = tuple(
+        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values)
+        for f in plan.row_feeds[table.id]
+    )
+    waits = plan.waits_of(table.id)
+    return TransitNode(
+        name, table.label, table.level, waits, len(table.keys), table.columns, table.partition, f"p_{name}", feeds
+    )
+
+
+def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, transit: bool) -> str:
+    """The rows of `source` with those of the table; rows that passed through slots bring their keys along as _k0…"""
+    types, graph = plan.joins[lookup.name], plan.graph
+    scope = dict(plan.types[lookup.input])
+    if graph.is_windowed(lookup.input):
+        scope |= dict.fromkeys(WINDOW_COLUMNS, graph.window_type(lookup.input))
+    columns = (*lookup.visible, *lookup.hidden)
+    sides: list[list[str]] = [["_ws", "_we"] if graph.is_windowed(lookup.input) else [], []]
+    for column in columns:
+        sides[column.input].append(f"{quote_name(column.column)} AS {quote_name(column.name)}")
+    theirs = plan.types[lookup.table]
+    for i, (mine, other) in enumerate(lookup.keys):
+        type_ = types.keys[i]
+        own = f"_k{i}" if transit else _key(sql, lookup, mine, scope, types.inputs[0][i], type_)
+        sides[0].append(f"{own} AS _l{i}")
+        sides[1].append(f"{_key(sql, lookup, other, theirs, types.inputs[1][i], type_)} AS _r{i}")
+    names = (source, f"static_{lookup.table}")
+    left, right = (f"(SELECT {', '.join(s) or '1 AS _one'} FROM {n})" for s, n in zip(sides, names, strict=True))
+    on = [f"_l{i} = _r{i}" for i in range(len(lookup.keys))]
+    if lookup.condition is not None:
+        both = {c.name: (scope if c.input == 0 else theirs)[c.column] for c in columns}
+        on.append(f"({sql.translate(lookup, lookup.condition, both).sql})")
+    shown = [*(quote_name(c.name) for c in lookup.visible), *(["_ws", "_we"] if graph.is_windowed(lookup.input) else [])]
+    listed, meets = ", ".join(shown) or "1 AS _one", " AND ".join(on) or "true"
+    if lookup.kind in ("semi", "anti"):
+        word = "EXISTS" if lookup.kind == "semi" else "NOT EXISTS"
+        return f"SELECT {listed} FROM {left} WHERE {word} (SELECT 1 FROM {right} WHERE {meets})"
+    word = "LEFT JOIN" if lookup.kind == "left" else "JOIN"
+    return f"SELECT {listed} FROM {left} {word} {right} ON {meets}"
+
+
+def find_passed_streams(graph: Graph, name: str) -> set[str]:
+    """The streams whose rows, late ones too, reach a relation through lookups."""
+    relation = graph.relations[name]
+    if isinstance(relation, Lookup):
+        source = graph.relations[relation.input]
+        return set(graph.streams_of(source.name)) if isinstance(source, Rows) else find_passed_streams(graph, source.name)
+    if isinstance(relation, Derive):
+        return find_passed_streams(graph, relation.input)
+    return {s for arm in relation.inputs for s in find_passed_streams(graph, arm)} if isinstance(relation, Merge) else set()
+
+
+def _key(
+    sql: ResultSql, lookup: Lookup, expression: exp.Expr, scope: Mapping[str, str], have: str, want: str
+) -> str:
+    return normalize_key(cast(sql.translate(lookup, expression, scope).sql, have, want), want)

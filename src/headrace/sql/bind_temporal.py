@@ -1,0 +1,88 @@
+"""`JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.currency = r.currency`: the version valid at the row's time.
+
+The keys are what ON, or WHERE, makes equal. Everything else that is said of the version is asked after it was found: the last row
+of the key, not the last one that suits. Only AS OF the progressing attribute makes sense, since its progress, and that of the
+versions, is what tells when an answer is final.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from headrace.logical.graph import Graph, JoinColumn, JoinInput, Relation, StaticTable, TemporalJoin
+from headrace.logical.progress_columns import find_progress
+from headrace.sql.bind_lookup import find_key, spell_over
+from headrace.sql.join_names import FromItem, Joined, JoinNames, used_columns
+from headrace.sql.scope import Fail
+
+
+def is_versioned(item: FromItem) -> bool:
+    return item.node.args.get("version") is not None
+
+
+def find_moment(item: FromItem, names: JoinNames, fail: Fail) -> str:
+    """The column of the join that AS OF names."""
+    version = item.node.args["version"]
+    column = version.expression
+    if str(version.args.get("kind")).upper() != "AS OF" or not isinstance(column, exp.Column):
+        raise fail(item.node, "expected FOR SYSTEM_TIME AS OF a column, the progressing attribute of another input")
+    return names.flatten(column).name
+
+
+def bind_temporal(
+    graph: Graph,
+    add: Callable[[Relation], Relation],
+    name: str,
+    done: Joined,
+    item: FromItem,
+    moment: str,
+    kind: str,
+    conjuncts: Sequence[exp.Expr],
+    wanted: set[str],
+    fail: Fail,
+) -> Joined:
+    """What FROM has given so far, each row with the version of its key; `wanted` are columns that somebody reads afterwards."""
+    versions, rows = item.relation, done.relation
+    assert not isinstance(versions, StaticTable)  # refused before
+    if any(item.node.args.get(clause) is not None for clause in ("stream_window", "within")):
+        raise fail(item.node, f"{item.alias} has its time from AS OF; leave the window or WITHIN behind it out")
+    if kind not in ("inner", "left"):
+        raise fail(item.node, f"FOR SYSTEM_TIME AS OF is for JOIN and LEFT JOIN, not for {kind.upper()} JOIN")
+    if graph.is_windowed(versions.name) or graph.is_windowed(rows.name):
+        raise fail(item.node, "FOR SYSTEM_TIME AS OF joins rows with rows; the results of windows cannot take part yet")
+    time = next(iter(find_progress(graph, versions.name)), None)
+    if time is None:
+        raise fail(item.node, f"{item.alias} has no column that carries progress, so no version is ever known to be the last")
+    if done.columns.get(moment) not in find_progress(graph, rows.name):
+        known = [flat for flat, c in done.columns.items() if c in find_progress(graph, rows.name)]
+        found = " or ".join(known) or "but there is none"
+        raise fail(item.node, f"AS OF {moment}: expected a column that carries progress, {found}")
+    theirs = {item.flat(c): c for c in versions.columns}
+    pairs = [(c, find_key(c, set(done.columns), set(theirs))) for c in conjuncts]
+    keys = [(spell_over(p[0], done.columns), spell_over(p[1], theirs)) for _, p in pairs if p is not None]
+    rest = [c for c, p in pairs if p is None]
+    if not keys:
+        like = f"ON {done.items[0].alias}.key = {item.alias}.key"
+        raise fail(item.node, f"{item.alias} needs a key whose last row is meant: {like}")
+    condition = exp.and_(*rest) if rest else None
+    needed = used_columns(condition) if condition is not None else set()
+    own = done.columns[moment]
+    columns = {flat: JoinColumn(flat, 0, c) for flat, c in done.columns.items()}
+    columns |= {flat: JoinColumn(flat, 1, c) for flat, c in theirs.items()}
+    shown = {flat: c for flat, c in columns.items() if flat in wanted or (c.input == 0 and c.column == own)}
+    join = TemporalJoin(
+        name,
+        (
+            JoinInput(rows.name, done.items[0].alias, own, tuple(k for k, _ in keys)),
+            JoinInput(versions.name, item.alias, time, tuple(k for _, k in keys)),
+        ),
+        kind,
+        condition,
+        tuple(shown.values()),
+        tuple(c for flat, c in columns.items() if flat not in shown and flat in needed),
+        rows.unit,
+    )
+    add(join)
+    return Joined(join, {flat: flat for flat in shown}, (*done.items, item))

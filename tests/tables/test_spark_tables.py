@@ -1,0 +1,103 @@
+"""Static tables on Spark: files and DataFrames, types and headers, a refresh between batches, a restart."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import SourceError
+from spark_kit import drained, events, multiset, stream_sql, write, write_batches
+
+TABLE = "CREATE TABLE t (name STRING, k STRING) FROM 'csv' OPTIONS (path '{}', header 'true') REFRESH EVERY 1 SECOND;"
+QUERIES = """
+CREATE QUERY q AS SELECT s.v, t.name FROM s JOIN t ON s.k = t.k;
+CREATE QUERY n AS SELECT t.name, count(*) AS n FROM s [RANGE 1 MINUTE] LEFT JOIN t ON s.k = t.k GROUP BY t.name;
+"""
+
+
+def write_table(path: Path, names: dict[str, str]) -> None:
+    """A CSV file whose columns are in another order than they are declared in, and one more."""
+    lines = ["k,more,name", *(f"{k},0,{name}" for k, name in names.items())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_a_csv_table_is_refreshed_between_batches_and_at_a_restart(spark: Any, tmp_path: Path) -> None:
+    """Each batch is joined with the table as it was read last; a second run reads it anew, and nothing is there twice."""
+    rows = events(120, seconds=300, disorder=2)
+    write_batches(tmp_path / "s", rows[:90], 3)
+    table = tmp_path / "t.csv"
+    versions = [{"a": f"{i}", "b": f"{i}{i}", "x": "nobody"} for i in range(4)]
+    write_table(table, versions[0])
+    script = stream_sql("s", tmp_path / "s") + TABLE.format(table) + QUERIES
+    done = []
+
+    def change(report: Any) -> None:
+        done.append(report)
+        write_table(table, versions[len(done)])
+        time.sleep(1.1)
+
+    drained(spark, tmp_path / "ck", script, on_batch=change)
+    assert len(done) == 3
+    write(tmp_path / "s", rows[90:], 3)
+    run = drained(spark, tmp_path / "ck", script, flush=True)
+    batches = [rows[i : i + 30] for i in range(0, 120, 30)]
+    expected = Counter(
+        (r["v"], version[r["k"]])
+        for batch, version in zip(batches, versions, strict=True)
+        for r in batch
+        if r["k"] in version
+    )
+    assert multiset(run.results("q").arrow()) == expected
+    found = run.results("n").arrow().to_pylist()
+    assert sum(r["n"] for r in found) == 120
+    assert sum(r["n"] for r in found if r["name"] is not None) == expected.total()
+
+
+def test_tables_from_python_parquet_and_the_catalog(spark: Any, tmp_path: Path) -> None:
+    """A DataFrame, files with columns of their own and a view of Spark's catalog are tables alike."""
+    write_batches(tmp_path / "s", rows := events(40), 1)
+    frame = spark.createDataFrame([("a", 1), ("b", 2)], "k STRING, x INT")
+    frame.write.parquet(str(tmp_path / "files"))
+    frame.createOrReplaceTempView("known_keys")
+    session = hr.Session(spark, checkpoint=tmp_path / "ck").table("given", frame).table("made", lambda: frame, refresh="1 hour")
+    session.sql(stream_sql("s", tmp_path / "s"))
+    session.sql(f"CREATE TABLE files FROM 'parquet' OPTIONS (path '{tmp_path / 'files'}')")
+    session.sql("CREATE TABLE known (k STRING, x BIGINT) FROM 'table' OPTIONS (name 'known_keys')")
+    for name in ("given", "made", "files", "known"):
+        session.query(f"q_{name}", f"SELECT s.v, t.x FROM s JOIN {name} t ON s.k = t.k")
+    run = session.start(available_now=True)
+    run.wait()
+    expected = Counter((r["v"], {"a": 1, "b": 2}[r["k"]]) for r in rows if r["k"] in ("a", "b"))
+    for name in ("given", "made", "files", "known"):
+        assert multiset(run.results(f"q_{name}").arrow()) == expected, name
+    with pytest.raises(SourceError, match="table bad: expected a batch DataFrame"):
+        session.table("bad", spark.readStream.format("rate").load())
+    with pytest.raises(SourceError, match="table gone: there is nothing at"):
+        session.sql("CREATE TABLE gone FROM 'csv' OPTIONS (path 'no/such.csv')")
+
+
+def test_versions_at_a_time_and_a_table_on_spark(spark: Any, tmp_path: Path) -> None:
+    """On Spark, too, each row has the last version of its key that is not later, and after a lookup its name."""
+    rows, versions = events(60, seconds=300, disorder=5), events(60, seconds=300, disorder=5, seed=2)
+    write_batches(tmp_path / "s", rows, 2)
+    write_batches(tmp_path / "r", versions, 3)
+    write_table(tmp_path / "t.csv", {"a": "one", "b": "two"})
+    query = """
+    CREATE QUERY q AS SELECT s.ts, s.v, r.x, t.name FROM s
+      LEFT JOIN r FOR SYSTEM_TIME AS OF s.ts AS r ON s.k = r.k JOIN t ON t.k = s.k;
+    """
+    script = stream_sql("s", tmp_path / "s") + stream_sql("r", tmp_path / "r") + TABLE.format(tmp_path / "t.csv") + query
+    run = drained(spark, tmp_path / "ck", script, flush=True)
+    expected: Counter[tuple[Any, ...]] = Counter()
+    for row in rows:
+        if row["k"] in ("a", "b"):
+            known = [v for v in versions if v["k"] == row["k"] and v["ts"] <= row["ts"]]
+            found = max(known, key=lambda v: v["ts"])["x"] if known else None
+            expected[(row["ts"], row["v"], found, {"a": "one", "b": "two"}[row["k"]])] += 1
+    table = run.results("q").arrow()
+    assert Counter(tuple(r.values()) for r in table.to_pylist()) == expected

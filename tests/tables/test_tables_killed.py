@@ -1,0 +1,50 @@
+"""Runs over tables and versions that are killed (SIGKILL) again and again, and give what an undisturbed run gives."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from itertools import groupby
+from pathlib import Path
+
+from table_driver import BATCHES, ROWS, run_batches
+
+DRIVER = Path(__file__).with_name("table_driver.py")
+
+
+def run_until_killed(checkpoint: Path, readings: Path, seconds: float) -> bool:
+    """A process over the checkpoint, killed after so long a time behind its start; whether it was done before."""
+    process = subprocess.Popen([sys.executable, str(DRIVER), checkpoint, readings], stdout=subprocess.PIPE, env=os.environ)
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == b"started\n"
+        time.sleep(seconds)
+    finally:
+        process.kill()
+        said = process.stdout.read()
+        process.wait()
+    return said.endswith(b"done\n")
+
+
+def test_rows_are_answered_once_and_a_batch_by_one_version(tmp_path: Path) -> None:
+    """Whenever a run is killed, no row is lost or doubled, and all rows of a batch meet the same version of the table."""
+    checkpoint, readings = tmp_path / "checkpoint", tmp_path / "readings"
+    rng = random.Random(7)
+    for _ in range(4):
+        if run_until_killed(checkpoint, readings, rng.random() * 0.6):
+            break
+    run = run_batches(str(checkpoint), readings)
+    found = sorted(run.rows("q"))
+    assert [id_ for id_, _ in found] == list(range(BATCHES * ROWS))
+    versions = [{version for _, version in batch} for _, batch in groupby(found, lambda row: row[0] // ROWS)]
+    assert all(len(each) == 1 for each in versions)
+    assert len(set.union(*versions)) == BATCHES
+    undisturbed = run_batches(str(tmp_path / "other"), tmp_path / "others")
+    for query in ("n", "v"):
+        assert run.rows(query) == undisturbed.rows(query) != []
+    assert run.store.list("tables")[-1] == run.manifest.tables["t"].path
+    run.close()
+    undisturbed.close()
