@@ -1,8 +1,8 @@
 """Stored rows: rows (pid, _t, k…, v…) of one input of joins, kept until no other input can reach them.
 
 What came since the last round is *new*, everything before *old*; joins read both (`kernels/join_rows.py`). Old rows are segments
-on disk, read when a join asks for a span of values that they cover, and never copied. Rows with a null key, or of no time, meet nobody: joins see
-them while they are new, and they are not kept.
+on disk, read when a join asks for a span of values that they cover, and never copied. Rows with a null key, or of no time, meet
+nobody: joins see them while they are new, and they are not kept.
 """
 
 from __future__ import annotations

@@ -21,7 +21,13 @@ from headrace.logical.progress_columns import find_time
 from headrace.optimizer.plan import PaneTable, Part, Plan, RowTable, Table
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
-from headrace.physical.lower_join import describe_stored, keeps_unmatched, lower_join, lower_row_table, time_sql
+from headrace.physical.lower_join import (
+    describe_stored,
+    keeps_unmatched,
+    lower_join,
+    lower_row_table,
+    time_sql,
+)
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
 from headrace.program.program import (

@@ -236,7 +236,8 @@ class Binder:
         for join in select.args.get("joins") or ():
             kind = " ".join(str(join.args.get(k) or "") for k in ("method", "side", "kind")).strip().lower()
             if kind not in _JOINS:
-                raise self._fail(join, f"{kind.upper()} JOIN is not supported; there is: {', '.join(filter(None, _JOINS)).upper()}")
+                known = ", ".join(filter(None, _JOINS)).upper()
+                raise self._fail(join, f"{kind.upper()} JOIN is not supported; there is: {known}")
             using = tuple(i.name for i in join.args.get("using") or ())
             item = self._item(join.this)
             items.append(replace(item, kind=_JOINS[kind], on=join.args.get("on"), using=using))

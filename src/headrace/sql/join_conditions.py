@@ -190,8 +190,8 @@ class ConditionSorter:
             found = self._bucket(node.this)
             if found is None or node.expression.name.lower() == "start":
                 return found
-            time, width, offset, exact = found  # the end is the start of the window a width later
-            return TimeColumn(time.input, time.offset + width, time.scale), width, offset, exact
+            of, width, offset, exact = found  # the end is the start of the window a width later
+            return TimeColumn(of.input, of.offset + width, of.scale), width, offset, exact
         if isinstance(node, exp.Anonymous) and node.name.lower() == "window" and len(node.expressions) >= 2:
             return self._window_call(node)
         if isinstance(node, exp.TimestampTrunc) and isinstance(node.this, exp.Column):
