@@ -415,7 +415,10 @@ def test_outer_window_join(kind: str) -> None:
     )
     run = run_of(case, ("q", text), slack=600, slots=3)
     push_all(run, case, "row by row")
-    expected = {"FULL": case["expected"], **{k[:5].rstrip("_").upper(): v for k, v in case["alternatives"].items()}}
+    expected = {
+        "FULL": case["expected"],
+        **{k[:5].rstrip("_").upper(): v for k, v in case["alternatives"].items()},
+    }
     check(run, "q", case, expected["LEFT" if kind == "LEFT" else kind])
 
 
@@ -494,7 +497,10 @@ def test_new_sellers() -> None:
         case,
         ("people", "SELECT id, name, count(*) AS n FROM person [RANGE 10 SECONDS] GROUP BY id, name"),
         ("sellers", "SELECT seller, count(*) AS n FROM auction [RANGE 10 SECONDS] GROUP BY seller"),
-        ("q", "SELECT p.id AS id, p.name AS name, p.window_start AS since FROM people p JOIN sellers s ON p.id = s.seller"),
+        (
+            "q",
+            "SELECT p.id AS id, p.name AS name, p.window_start AS since FROM people p JOIN sellers s ON p.id = s.seller",
+        ),
         slots=3,
     )
     push_by(run, case, 7)

@@ -60,7 +60,9 @@ def cut(rng: random.Random, rows: dict[str, list[Row]], batches: int, restarts: 
     return [*out, Step(None)]
 
 
-def check(case: Case, steps: Sequence[Step], tmp_path: Path, slots: int = 2, tasks: int = 2, seed: int = 0) -> LocalRun:
+def check(
+    case: Case, steps: Sequence[Step], tmp_path: Path, slots: int = 2, tasks: int = 2, seed: int = 0
+) -> LocalRun:
     """Fail if results or late rows of some batch are not those of the model."""
     where = str(tmp_path / "checkpoint")
     rng = random.Random(seed)
@@ -103,7 +105,9 @@ def check(case: Case, steps: Sequence[Step], tmp_path: Path, slots: int = 2, tas
     return run
 
 
-def compare(case: Case, run: LocalRun, model: JoinOracle, seen: Sequence[dict[str, list[tuple[Any, ...]]]]) -> None:
+def compare(
+    case: Case, run: LocalRun, model: JoinOracle, seen: Sequence[dict[str, list[tuple[Any, ...]]]]
+) -> None:
     for query, (text, relation) in case.queries.items():
         columns = run.graph.relations[query].columns
         found = [(at, tuple(row[c] for c in columns)) for at, row in model.results(relation)]

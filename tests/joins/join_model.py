@@ -162,7 +162,9 @@ class JoinOracle:
     def met(self, join: Join, i: int, batch: Batch, after: bool) -> Bound:
         """Rows of input i before this have met all they can."""
         each = [self.bound(r, t, batch, after) for r, t in join.inputs]
-        return _least([None if b is None else reach_back(join, i, j, b) for j, b in enumerate(each) if j != i])
+        return _least(
+            [None if b is None else reach_back(join, i, j, b) for j, b in enumerate(each) if j != i]
+        )
 
     # -- rows --------------------
     def results(self, relation: Relation) -> Found:
@@ -245,7 +247,9 @@ class JoinOracle:
                 if r in partnered:
                     continue
                 null = tick is None or any(
-                    k is None for k, own in zip(keys[side][r], join.keys[side], strict=True) if own is not None
+                    k is None
+                    for k, own in zip(keys[side][r], join.keys[side], strict=True)
+                    if own is not None
                 )
                 at = i if null else self._due(join, side, i, tick)
                 if at is not None:
@@ -303,7 +307,9 @@ class JoinOracle:
         for (start, end, key), rows in groups.items():
             at = closing[start, end]
             if at is not None:
-                row = dict(zip(group.keys, key, strict=True)) | {n: call(rows) for n, call in group.calls.items()}
+                row = dict(zip(group.keys, key, strict=True)) | {
+                    n: call(rows) for n, call in group.calls.items()
+                }
                 out.append((at, row | {"window_start": start, "window_end": end}))
         return out
 

@@ -78,14 +78,20 @@ class Maker:
             return Item(one, Source((one,)), "ts", own)
         if roll < 0.7:
             least = rng.randrange(3)
-            def keep(r: Row) -> (Row | None):
+
+            def keep(r: Row) -> Row | None:
                 return dict(r) if r["v"] is not None and r["v"] > least else None
+
             return Item(f"(SELECT * FROM {one} WHERE v > {least})", Source((one,), keep), "ts", own)
         if roll < 0.82:
             two = rng.choice([s for s in STREAMS if s != one])
             return Item(f"(SELECT * FROM {one} UNION ALL SELECT * FROM {two})", Source((one, two)), "ts", own)
         if roll < 0.92 and self.case.queries:
-            usable = [n for n, (_, r) in self.case.queries.items() if isinstance(r, Join) and n not in self.case.loose]
+            usable = [
+                n
+                for n, (_, r) in self.case.queries.items()
+                if isinstance(r, Join) and n not in self.case.loose
+            ]
             if usable:
                 name = rng.choice(usable)
                 joined = self.case.queries[name][1]
@@ -143,7 +149,9 @@ class Maker:
         rng = self.rng
         kind = rng.choice(["inner"] * 5 + ["left", "right", "full", "semi", "anti"])
         count = rng.choice([2, 2, 3, 4]) if kind == "inner" else 2
-        way = rng.choice(["band", "band", "band", "bracket", "tumbling", "slide", "window()", "within", "windowed"])
+        way = rng.choice(
+            ["band", "band", "band", "bracket", "tumbling", "slide", "window()", "within", "windowed"]
+        )
         if way == "slide" and kind != "inner":
             way = "tumbling"
         if way in ("within", "windowed", "window()"):
@@ -214,7 +222,9 @@ class Maker:
     def _from(self, kind: str, items: Sequence[Item], texts: Sequence[str], conditions: Sequence[str]) -> str:
         rng = self.rng
         if kind in ("semi", "anti") and self.spelled:
-            return f"FROM {texts[0]} LEFT {kind.upper()} JOIN {texts[1]} ON {' AND '.join(conditions) or 'true'}"
+            return (
+                f"FROM {texts[0]} LEFT {kind.upper()} JOIN {texts[1]} ON {' AND '.join(conditions) or 'true'}"
+            )
         if kind in ("semi", "anti"):
             word = "EXISTS" if kind == "semi" else "NOT EXISTS"
             return f"FROM {texts[0]} WHERE {word} (SELECT 1 FROM {texts[1]} WHERE {' AND '.join(conditions) or 'true'})"
@@ -227,7 +237,9 @@ class Maker:
             out = f"FROM {texts[0]}"
             for i in range(1, len(items)):
                 known.add(f"x{i}")
-                mine = [c for c in left if mentions(c) <= known and (f"x{i}" in mentions(c) or rng.random() < 0.5)]
+                mine = [
+                    c for c in left if mentions(c) <= known and (f"x{i}" in mentions(c) or rng.random() < 0.5)
+                ]
                 left = [c for c in left if c not in mine]
                 out += f" JOIN {texts[i]} ON {' AND '.join(mine) or 'true'}"
             return out + (f" WHERE {' AND '.join(left)}" if left else "")
@@ -251,10 +263,18 @@ class Maker:
             if way == "tumbling":
                 shift = f" ORIGIN {self.bracket(origin)}" if origin else ""
                 clause = [f" [RANGE TUMBLING {self.bracket(width)}{shift}{n}]" for n in named]
-                return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
+                return (
+                    [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))],
+                    [],
+                    near,
+                )
             if u == 1:
                 return texts, *self._join_all(pairs[:1], times)
-            return texts, [f"window({times[0]}, '{width} seconds') = window({times[1]}, '{width} seconds')"], near
+            return (
+                texts,
+                [f"window({times[0]}, '{width} seconds') = window({times[1]}, '{width} seconds')"],
+                near,
+            )
         if way == "slide":
             width, slide = rng.choice([(10, 5), (7, 3), (4, 6)])
             align = rng.choice(["start", "end"])
@@ -263,20 +283,30 @@ class Maker:
             every = [(i, j) for j in range(len(items)) for i in range(j)]
             near = [Band(i, j, width * u - 1, width * u - 1) for i, j in every]
             near.append(Sliding(slide * u, range=width * u, align=align))
-            return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
+            return (
+                [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))],
+                [],
+                near,
+            )
         if way == "bracket":
             lengths = [rng.choice([1, 3, 8, 20]) for _ in items]
             every = [(i, j) if kind != "right" else (j, i) for j in range(len(items)) for i in range(j)]
             near = [Band(i, j, lengths[j] * u, lengths[i] * u - 1) for i, j in every]  # in the order of FROM
             clause = [f" [RANGE {self.bracket(n)}{w}]" for n, w in zip(lengths, named, strict=True)]
-            return [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))], [], near
+            return (
+                [f"{i.text}{c} AS x{n}" for n, (i, c) in enumerate(zip(items, clause, strict=True))],
+                [],
+                near,
+            )
         if way == "within" and all(i.time == "ts" for i in items) and rng.random() < 0.5:
             d = rng.choice([0, 2, 9])
             texts[1] += f" WITHIN {self.bracket(d)}"
             return texts, [], [Band(0, 1, d * u, d * u)]
         return texts, *self._join_all(pairs, times)
 
-    def _join_all(self, pairs: Sequence[tuple[int, int]], times: Sequence[str]) -> tuple[list[str], list[Any]]:
+    def _join_all(
+        self, pairs: Sequence[tuple[int, int]], times: Sequence[str]
+    ) -> tuple[list[str], list[Any]]:
         conditions: list[str] = []
         near: list[Any] = []
         for p, q in pairs:
@@ -287,7 +317,9 @@ class Maker:
 
     def _windowed_pair(self, kind: str) -> tuple[list[Item], list[str], list[str], list[Any]]:
         rng, u = self.rng, self.unit
-        window = rng.choice([Sliding(5 * u, range=5 * u), Sliding(5 * u, range=10 * u), Sliding(10 * u, range=10 * u)])
+        window = rng.choice(
+            [Sliding(5 * u, range=5 * u), Sliding(5 * u, range=10 * u), Sliding(10 * u, range=10 * u)]
+        )
         tb = rng.random() < 0.5 and window.tumbling
         items = [self.windowed(window, tb), self.windowed(window, tb)]
         texts = [f"{item.text} AS x{i}" for i, item in enumerate(items)]
@@ -356,18 +388,25 @@ class Maker:
             return rows[one][left] is not None and rows[two][right] is not None
 
         if way == 0:
-            return (lambda *rows: known(rows) and rows[one][left] <= rows[two][right]), [f"x{one}.{left} <= x{two}.{right}"]
+            return (lambda *rows: known(rows) and rows[one][left] <= rows[two][right]), [
+                f"x{one}.{left} <= x{two}.{right}"
+            ]
         if way == 1:
-            return (
-                lambda *rows: known(rows) and rows[one][left] + rows[two][right] != 4
-            ), [f"NOT x{one}.{left} + x{two}.{right} = 4"]
+            return (lambda *rows: known(rows) and rows[one][left] + rows[two][right] != 4), [
+                f"NOT x{one}.{left} + x{two}.{right} = 4"
+            ]
         if way == 2:
             return (lambda *rows: rows[one][left] is not None and rows[one][left] > 1), [f"x{one}.{left} > 1"]
         return (lambda *rows: True), []
 
     # -- what stands on a join --------------------
     def _greatest(
-        self, name: str, items: Sequence[Item], texts: Sequence[str], conditions: Sequence[str], relation: Join
+        self,
+        name: str,
+        items: Sequence[Item],
+        texts: Sequence[str],
+        conditions: Sequence[str],
+        relation: Join,
     ) -> None:
         times = [f"x{i}.{item.time}" for i, item in enumerate(items)]
         shown = f"SELECT greatest({', '.join(times)}) AS g, x0.{items[0].columns['k']} AS k"
@@ -389,7 +428,9 @@ class Maker:
         calls = {"n": len, "m": lambda rows: max((r["v"] for r in rows if r["v"] is not None), default=None)}
         group = Group(relation, time, Sliding(slide * u, range=width * u), by, calls)
         listed = ", ".join([*by, "count(*) AS n", "max(v) AS m"])
-        text = f"SELECT {listed} FROM {name} [RANGE {self.bracket(width)} SLIDE {self.bracket(slide)} WA {time}]"
+        text = (
+            f"SELECT {listed} FROM {name} [RANGE {self.bracket(width)} SLIDE {self.bracket(slide)} WA {time}]"
+        )
         own = f"{name}n"
         self.case.queries[own] = text + (f" GROUP BY {', '.join(by)}" if by else ""), group
         if loose:

@@ -25,7 +25,13 @@ def keep(row: Row | None, *names: str) -> list[Any]:
 
 def pair(one: Row | None, two: Row | None) -> Row:
     """The columns t0, t1, k, k1, v1 of two rows."""
-    return dict(zip(("t0", "t1", "k", "k1", "v1"), [*keep(one, "ts"), *keep(two, "ts"), *keep(one, "k"), *keep(two, "k", "v")], strict=True))
+    return dict(
+        zip(
+            ("t0", "t1", "k", "k1", "v1"),
+            [*keep(one, "ts"), *keep(two, "ts"), *keep(one, "k"), *keep(two, "k", "v")],
+            strict=True,
+        )
+    )
 
 
 def joined(kind: str, near: Any, one: Relation = A, two: Relation = B) -> Join:
@@ -36,7 +42,9 @@ def triple(time: str, key: str, kind: str, first: Join, near: Any) -> Join:
     """A join and c, by one of its times and keys."""
 
     def out(one: Row | None, two: Row | None) -> Row:
-        return dict(zip(("t0", "t1", "t2", "v"), [*keep(one, "t0", "t1"), *keep(two, "ts", "v")], strict=True))
+        return dict(
+            zip(("t0", "t1", "t2", "v"), [*keep(one, "t0", "t1"), *keep(two, "ts", "v")], strict=True)
+        )
 
     return Join(kind, ((first, time), (C, "ts")), (near,), ((lambda r: r[key],), K), lambda *_: True, out)
 
@@ -75,7 +83,10 @@ CASES: dict[str, dict[str, tuple[str, Relation]]] = {
         "q": (ABC.format(one="LEFT", two="FULL", on=BY_A), triple("t0", "k", "full", LEFT_AB, NEAR))
     },
     "the conditions of an inner join after an outer one, in WHERE": {
-        "q": (ABC.format(one="LEFT", two="", on="true") + f" WHERE {BY_B}", triple("t1", "k1", "inner", LEFT_AB, NEAR))
+        "q": (
+            ABC.format(one="LEFT", two="", on="true") + f" WHERE {BY_B}",
+            triple("t1", "k1", "inner", LEFT_AB, NEAR),
+        )
     },
     "brackets concern those that ON speaks of": {
         "q": (

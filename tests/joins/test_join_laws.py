@@ -110,7 +110,11 @@ def test_bounds_are_tight_for_two() -> None:
     ):
         for low in range(-3, 4):
             needed = meld_waits(bounds.needed(0, [(Wait("a"),), (Wait("b"),)]), {"b": Frontier(low)}).bound
-            reached = [a for a, b in itertools.product(range(-20, 20), repeat=2) if b >= low and meets(bounds, (a, b))]
+            reached = [
+                a
+                for a, b in itertools.product(range(-20, 20), repeat=2)
+                if b >= low and meets(bounds, (a, b))
+            ]
             assert needed == min(reached)
 
 
@@ -122,7 +126,9 @@ def test_one_unbounded_side() -> None:
     assert TimeBounds(3, (), (CommonWindow(0, 1, 3), CommonWindow(1, 2, 3))).find_unbounded() is None
 
 
-STEPS = st.one_of(st.builds(Back, st.integers(-4, 6)), st.builds(Floor, st.integers(1, 5), st.integers(-3, 3)))
+STEPS = st.one_of(
+    st.builds(Back, st.integers(-4, 6)), st.builds(Floor, st.integers(1, 5), st.integers(-3, 3))
+)
 WAITS = st.builds(Wait, st.sampled_from("ab"), st.lists(STEPS, max_size=4).map(tuple))
 
 
@@ -140,7 +146,12 @@ def test_waits_are_monotone(wait: Wait, tick: int, step: Back | Floor) -> None:
     assert wait.then(step).bound(tick) == step.bound(wait.bound(tick))
 
 
-@given(st.lists(WAITS, min_size=1, max_size=5), st.lists(WAITS, max_size=3), st.integers(-30, 30), st.integers(-9, 9))
+@given(
+    st.lists(WAITS, min_size=1, max_size=5),
+    st.lists(WAITS, max_size=3),
+    st.integers(-30, 30),
+    st.integers(-9, 9),
+)
 def test_united_waits_are_the_least_of_all(some: list[Wait], more: list[Wait], tick: int, apart: int) -> None:
     """Leaving out waits that others cover changes no bound."""
     frontiers = {"a": Frontier(tick), "b": Frontier(tick + apart)}
@@ -170,9 +181,7 @@ def steps_of(step: JoinStep | int) -> list[JoinStep]:
     st.lists(st.frozensets(st.integers(0, 4), min_size=2), max_size=4),
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 9)), max_size=8),
 )
-def test_order_of_joins(
-    count: int, classes: list[frozenset[int]], gaps: list[tuple[int, int, int]]
-) -> None:
+def test_order_of_joins(count: int, classes: list[frozenset[int]], gaps: list[tuple[int, int, int]]) -> None:
     """Every input is joined once; whenever all are bounded there is an order, and no step of it is unbounded."""
     given_gaps = [Gap(i, j, t) for i, j, t in gaps if i < count and j < count and i != j]
     bounds = TimeBounds(count, tuple(given_gaps))
@@ -187,7 +196,9 @@ def test_order_of_joins(
         inside = [leaves(part) for part in step.parts]
         for one, other in itertools.combinations(inside, 2):
             assert any(
-                bounds.within[i][j] is not None and bounds.within[j][i] is not None for i in one for j in other
+                bounds.within[i][j] is not None and bounds.within[j][i] is not None
+                for i in one
+                for j in other
             )
         if len(step.parts) > 2:  # one operator for more than two inputs: they share a key
             assert any(set(leaves(step)) <= c for c in known)

@@ -14,7 +14,9 @@ from join_check import check, cut, shrink_limits
 from join_random import Case, random_case, random_rows
 
 
-def run(case: Case, seed: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, rows: int) -> None:
+def run(
+    case: Case, seed: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, rows: int
+) -> None:
     rng = random.Random(f"join steps {seed}")
     shrink_limits(rng, monkeypatch)
     steps = cut(rng, random_rows(rng, case.unit, rows), rng.choice([1, batches]), 0.06)
