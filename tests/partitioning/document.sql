@@ -1,4 +1,5 @@
-The examples of document 000. `time / 60` is the window of a query here, so time never is a group-by value.
+The examples of document 000. `time / 60` is the window of a query here, so time never is a group-by value; its `tb = tb + 1` is
+written as ends of windows.
 
 -- # 3.4: flows per minute
 CREATE QUERY q AS SELECT srcIP, destIP, sum(len) AS bytes FROM tcp GROUP BY time/60, srcIP, destIP;
@@ -25,12 +26,12 @@ CREATE QUERY q AS SELECT a.srcIP AS srcIP, a.len AS len FROM tcp AS a JOIN udp A
 -- # 3.2: flows, heavy flows and pairs of them
 CREATE QUERY flows AS SELECT tb, srcIP, destIP, count(*) AS cnt FROM tcp GROUP BY time/60 AS tb, srcIP, destIP;
 CREATE QUERY heavy_flows AS SELECT tb, srcIP, max(cnt) AS max_cnt FROM flows GROUP BY tb, srcIP;
-CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP, s1.max_cnt AS a, s2.max_cnt AS b FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1;
+CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP, s1.max_cnt AS a, s2.max_cnt AS b FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.window_end = s2.window_end + 60;
 -- =>
 -- what each query is compatible with:
 --   flows              {destIP, srcIP} or coarser
 --   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs's join  {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
+--   flow_pairs's join  {srcIP} or coarser
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {srcIP}          3.84 MB, serves flows, heavy_flows, flow_pairs's join
 --   tcp by {destIP, srcIP}  28.8 MB, serves flows
@@ -42,12 +43,12 @@ CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP, s1.max_cnt AS 
 -- restrict: tcp PARTITIONED BY (destIP)
 CREATE QUERY flows AS SELECT tb, srcIP, destIP, count(*) AS cnt FROM tcp GROUP BY time/60 AS tb, srcIP, destIP;
 CREATE QUERY heavy_flows AS SELECT tb, srcIP, max(cnt) AS max_cnt FROM flows GROUP BY tb, srcIP;
-CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1;
+CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.window_end = s2.window_end + 60;
 -- =>
 -- what each query is compatible with:
 --   flows              {destIP, srcIP} or coarser
 --   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs's join  {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
+--   flow_pairs's join  {srcIP} or coarser
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {destIP}  28.8 MB, serves flows
 -- chosen: tcp by {destIP}, 28.8 MB
@@ -133,12 +134,12 @@ CREATE QUERY jitter AS SELECT a.srcIP AS srcIP, b.len AS len FROM tcp AS a, tcp 
 -- restrict: tcp PARTITIONED BY (srcIP, destIP)
 CREATE QUERY flows AS SELECT tb, srcIP, destIP, count(*) AS cnt FROM tcp GROUP BY time/60 AS tb, srcIP, destIP;
 CREATE QUERY heavy_flows AS SELECT tb, srcIP, max(cnt) AS max_cnt FROM flows GROUP BY tb, srcIP;
-CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.tb = s2.tb + 1;
+CREATE QUERY flow_pairs AS SELECT s1.tb AS tb, s1.srcIP AS srcIP FROM heavy_flows AS s1, heavy_flows AS s2 WHERE s1.srcIP = s2.srcIP AND s1.window_end = s2.window_end + 60;
 -- =>
 -- what each query is compatible with:
 --   flows              {destIP, srcIP} or coarser
 --   heavy_flows        {srcIP} or coarser (not used: tb: temporal)
---   flow_pairs's join  {srcIP} or coarser (not used: s1.tb = s2.tb + 1: temporal)
+--   flow_pairs's join  {srcIP} or coarser
 -- candidates, by the most bytes one node receives per epoch:
 --   tcp by {destIP, srcIP}  28.8 MB, serves flows
 -- chosen: tcp by {destIP, srcIP}, 28.8 MB

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -105,6 +106,14 @@ def test_advice_from_text() -> None:
     assert table[2].endswith("of input") and table[1].endswith("0 B of results")
     assert lines[-2:] == ["partition tcp by srcIP", "partition dns by address"]
     assert {s: [k.text for k in keys] for s, keys in read_proposal(graph, "srcIP, destIP").items()} == {"tcp": ["srcIP", "destIP"]}
+
+
+def test_the_advice_that_the_documentation_shows() -> None:
+    """The page has the advice for its own query set, to the letter."""
+    page = (Path(__file__).parents[2] / "docs" / "partitioning.md").read_text(encoding="utf-8")
+    script = page.split("```sql\n")[1].split("```")[0]
+    shown = page.split("```text\n")[1].split("```")[0]
+    assert Session().sql(script).advise("srcIP, destIP") == shown
 
 
 def test_advice_within_what_is_declared() -> None:

@@ -82,7 +82,7 @@ def test_fifty_queries_take_less_than_a_second() -> None:
 
 def test_rates_come_from_what_was_measured_then_hints_then_defaults() -> None:
     """A measurement wins over a hint, a hint over a default, value by value."""
-    graph, _ = read_graph(FLOWS)
+    graph = read_graph(FLOWS)
     measured = RateStatistics(rows={"tcp": 100}, nodes={"flows": NodeStatistics(selectivity=0.5)})
     hints = RateStatistics(rows={"tcp": 7}, sizes={"tcp": 10}, nodes={"flows": NodeStatistics(0.9, 3)})
     known = measured.over(hints)
@@ -130,7 +130,7 @@ def test_one_set_for_all_streams() -> None:
 
 def test_a_window_that_counts_rows_forbids_partitioning() -> None:
     """A window over the last rows of a whole stream is not the union of windows over partitions, and says so."""
-    graph, _ = read_graph("CREATE QUERY q AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP;")
+    graph = read_graph("CREATE QUERY q AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP;")
     relation = graph.relations["q"]
     assert isinstance(relation, Aggregate)
 
