@@ -5,6 +5,7 @@ on it sees ordered rows only. All work on a small batch at once, with Arrow, Num
 
 * `OrderedMerge`: ordered inputs to one ordered stream.
 * `InOrderCount`: counts per group of each window over a merge; holds the groups of windows that have begun.
+* `AgnosticTumblingJoin` stands beside them: no merge, each row joined as it comes and held while the other side can reach it.
 * `InOrderTumblingJoin`: a tumbling-window join of two merges, window by window: the rows of a window go when both inputs have
   passed it. With `early` those of one input go when the other has passed the window, which the order of the inputs allows too.
 """
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from benchmarks.out_of_order.kernel_join import HeldRows, KernelJoin
 from headrace.kernels.connection import connect, fetch_arrow
-from headrace.kernels.operator import FLOOR
+from headrace.kernels.operator import CEILING, FLOOR
 from headrace.program.program import Program
 from headrace.progress import Frontier
 
@@ -42,6 +43,10 @@ class OrderedMerge:
             return tables[0].slice(0, 0)
         rows = pa.concat_tables(ready)
         return rows.take(pa.array(np.argsort(rows["_t"].to_numpy(), kind="stable")))
+
+    def finish(self) -> None:
+        """Nothing comes any more."""
+        self.seen = [CEILING] * len(self.seen)
 
     @property
     def bound(self) -> int:
@@ -116,6 +121,39 @@ class InOrderTumblingJoin:
                 held.drop_before(self.join.needed(number, frontiers))
         return found
 
+    def finish(self, tables: Mapping[str, pa.Table], sql: str) -> pa.Table | None:
+        """The results of what the merges still hold; `tables` are empty."""
+        for merge in self.merges:
+            merge.finish()
+        return self.absorb(tables, sql)
+
     def held(self) -> tuple[int, int]:
         parts = [*(m.held() for m in self.merges), *((h.rows, h.bytes) for h in self.inputs)]
         return sum(p[0] for p in parts), sum(p[1] for p in parts)
+
+
+class AgnosticTumblingJoin:
+    """The same join without order: what the out-of-order plan needs to hold, to the row."""
+
+    def __init__(self, program: Program, streams: Sequence[Sequence[str]]) -> None:
+        self.join, self.streams, self.inputs = KernelJoin(program), streams, (HeldRows(), HeldRows())
+        self.frontiers = {s: Frontier(None) for names in streams for s in names}
+
+    def absorb(self, tables: Mapping[str, pa.Table], sql: str) -> pa.Table | None:
+        """`sql` over the new results."""
+        new = [pa.concat_tables([tables[s] for s in names]) for names in self.streams]
+        found = self.join.run(self.inputs, new, sql)
+        for stream, table in tables.items():
+            if table.num_rows:
+                self.frontiers[stream] = Frontier(pc.max(table["_t"]).as_py())
+        for number, (held, rows) in enumerate(zip(self.inputs, new, strict=True)):
+            held.add(rows)
+            held.drop_before(self.join.needed(number, self.frontiers))
+        return found
+
+    def finish(self, tables: Mapping[str, pa.Table], sql: str) -> pa.Table | None:
+        """Nothing waits."""
+        return None
+
+    def held(self) -> tuple[int, int]:
+        return sum(h.rows for h in self.inputs), sum(h.bytes for h in self.inputs)
