@@ -83,7 +83,9 @@ class OrderedCount:
 
     def absorb(self, times: Ints) -> Counts:
         closed: Counts = {}
-        starts, first = np.unique(times // MINUTE * MINUTE, return_index=True)  # of sorted rows: where each begins
+        starts, first = np.unique(
+            times // MINUTE * MINUTE, return_index=True
+        )  # of sorted rows: where each begins
         for minute, rows in zip(starts.tolist(), np.diff([*first, times.size]).tolist(), strict=True):
             if minute != self.minute:
                 if self.count:

@@ -63,7 +63,9 @@ class InOrderCount:
         self.merge, self.width, self.slide = OrderedMerge(inputs), width, slide
         self.keys = ", ".join(f"k{i}" for i in range(keys))
         names = [*(f"k{i}" for i in range(keys)), "pane", "n"]
-        self.panes = pa.table({name: pa.array([], pa.int64() if name in ("pane", "n") else pa.int32()) for name in names})
+        self.panes = pa.table(
+            {name: pa.array([], pa.int64() if name in ("pane", "n") else pa.int32()) for name in names}
+        )
         self.closed = FLOOR  # the end of the last window that was given
 
     def absorb(self, tables: Sequence[pa.Table]) -> list[tuple[int, ...]]:
@@ -90,7 +92,9 @@ class InOrderCount:
             found = fetch_arrow(con, sql)
             out += [(*row.values(), start) for row in found.to_pylist() if row["n"] is not None]
             self.closed = end
-        self.panes = self.panes.filter(pc.greater_equal(self.panes["pane"], self.closed + self.slide - self.width))
+        self.panes = self.panes.filter(
+            pc.greater_equal(self.panes["pane"], self.closed + self.slide - self.width)
+        )
         return out
 
     def held(self) -> tuple[int, int]:

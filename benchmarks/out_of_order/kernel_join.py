@@ -88,7 +88,9 @@ class KernelJoin:
     def __init__(self, program: Program) -> None:
         steps = [s for level in program.levels for s in level.steps]
         (self.step,) = [s for s in steps if isinstance(s, JoinRows)]
-        self.nodes = [node for side in self.step.inputs if isinstance(node := program.node(side.node), RowNode)]
+        self.nodes = [
+            node for side in self.step.inputs if isinstance(node := program.node(side.node), RowNode)
+        ]
         self.space = Workspace(connect(program.time_zone))
 
     def run(self, old: Sequence[HeldRows], new: Sequence[pa.Table], sql: str) -> pa.Table | None:

@@ -1,7 +1,7 @@
 """Out-of-order against in-order plans when some inputs are behind others (document 003, section 8.4, Figures 8-8 to 8-11).
 
 Out of order is the product as it is (`LocalRun`): what its checkpoint holds after each batch. In order are the plans of
-`in_order_plans`. Both get the same batches, two seconds each; their results are compared.
+`in_order_plans`. Both get the same batches, of two or five seconds; their results are compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from benchmarks.out_of_order.in_order_plans import AgnosticTumblingJoin, InOrder
 from benchmarks.out_of_order.kernel_join import BACK, FLOW, keyed
 from headrace.testing import LocalRun
 
-BATCH = 2 * SECOND
 STREAM = "CREATE STREAM {name} ({columns}) PROGRESSING ON ts ORDERED FROM 'memory';\n"
 SAME_FLOW = (
     "m1.srcIP = m2.destIP AND m1.destIP = m2.srcIP AND m1.srcPort = m2.destPort AND m1.destPort = m2.srcPort"
@@ -33,6 +32,8 @@ LATE_JOIN = f"""CREATE QUERY q AS SELECT m1.srcIP, m1.destIP, m1.ts
   FROM m1 [RANGE TUMBLING 1 MINUTE, WA ts],
        (SELECT * FROM m3 UNION ALL SELECT * FROM c) AS m2 [RANGE TUMBLING 1 MINUTE, WA ts] WHERE {SAME_FLOW};"""
 
+Batches = list[dict[str, pa.Table]]  # by stream
+
 
 @dataclass(frozen=True)
 class Held:
@@ -45,11 +46,11 @@ class Held:
 
 def compare_unions(
     skews: Sequence[int] = (0, 10, 20, 30, 40),
-    delays: Sequence[int] = (0, 2, 4, 6, 8, 10),
+    delays: Sequence[int] = (0, 3, 6, 10),
     rate: int = 500,
     groups: int = 300,
-    seconds: int = 180,
-    long: int = 420,
+    seconds: int = 130,
+    batch: int = 2,
 ) -> dict[str, Any]:
     """Figure 8-8: groups per minute of a union, M2 behind. Figure 8-11: a sliding count, the thin C behind."""
     packets = make_arrivals(2 * rate, seconds, groups)
@@ -57,9 +58,9 @@ def compare_unions(
     for skew in skews:
         streams = {"m1": packets.every(2), "m2": packets.every(2, 1).delayed(skew * SECOND)}
         counted = InOrderCount(2, 2, 60 * SECOND, 60 * SECOND)
-        found += _compare("Q8-2", skew, UNION_COUNT, streams, {"IOP": (counted.absorb, counted.held)}, FLOW[:2])
+        found += _compare("Q8-2", skew, UNION_COUNT, streams, counted, FLOW[:2], batch)
     half = rate // 2
-    packets = make_arrivals(2 * half, long, groups)
+    packets = make_arrivals(2 * half, 1.5 * seconds, groups)
     for delay in delays:
         streams = {
             "m1": packets.every(2),
@@ -67,16 +68,17 @@ def compare_unions(
             "c": packets.every(2 * half, 3).delayed(delay * SECOND),
         }
         counted = InOrderCount(3, 0, 300 * SECOND, 60 * SECOND)
-        found += _compare("Q8-5", delay, SLIDING_COUNT, streams, {"IOP": (counted.absorb, counted.held)}, ())
+        found += _compare("Q8-5", delay, SLIDING_COUNT, streams, counted, (), batch)
     return {"rate": rate, "groups": groups, "rows": found}
 
 
 def compare_joins(
-    skews: Sequence[int] = (0, 20, 40, 60, 80, 100),
-    delays: Sequence[int] = (0, 2, 4, 6, 8, 10),
+    skews: Sequence[int] = (0, 25, 50, 75, 100),
+    delays: Sequence[int] = (0, 3, 6, 10),
     rate: int = 150,
     groups: int = 5000,
-    seconds: int = 150,
+    seconds: int = 130,
+    batches: tuple[int, int] = (5, 2),
 ) -> dict[str, Any]:
     """Figure 8-9: a join of two unions, B and D behind. Figure 8-10: a join with a union whose thin part C is behind."""
     packets = make_arrivals(4 * rate, seconds, groups, skew=0.2)
@@ -89,7 +91,7 @@ def compare_joins(
             "c": quarters[2].opposite(),
             "d": quarters[3].opposite().delayed(skew * SECOND),
         }
-        found += _compare_join("Q8-3", skew, UNION_JOIN, streams, (("a", "b"), ("c", "d")))
+        found += _compare_join("Q8-3", skew, UNION_JOIN, streams, (("a", "b"), ("c", "d")), batches[0])
     halves = packets.every(2), packets.every(2, 1).opposite()
     for delay in delays:
         streams = {
@@ -97,33 +99,38 @@ def compare_joins(
             "m3": halves[1],
             "c": halves[1].every(2 * rate, 5).delayed(delay * SECOND),
         }
-        found += _compare_join("Q8-4", delay, LATE_JOIN, streams, (("m1",), ("m3", "c")))
+        found += _compare_join("Q8-4", delay, LATE_JOIN, streams, (("m1",), ("m3", "c")), batches[1])
     return {"rate": rate, "groups": groups, "rows": found}
 
 
-InOrder = tuple[Callable[[Any], list[tuple[int, ...]]], Callable[[], tuple[int, int]]]
-
-
 def _compare(
-    query: str, skew: int, text: str, streams: Mapping[str, Arrivals], plans: Mapping[str, InOrder], keys: Sequence[str]
+    query: str,
+    skew: int,
+    text: str,
+    streams: Mapping[str, Arrivals],
+    counted: InOrderCount,
+    keys: Sequence[str],
+    batch: int,
 ) -> list[dict[str, Any]]:
-    run = _make_run(text, streams)
-    held = {"OOP": run_product(run, streams, len(keys) + 2)}
-    for name, (absorb, count) in plans.items():
+    def step(tables: Mapping[str, pa.Table]) -> list[tuple[int, ...]]:
+        return counted.absorb([keyed(tables[s], keys) for s in streams])
 
-        def step(tables: Mapping[str, pa.Table], absorb: Any = absorb) -> list[tuple[int, ...]]:
-            out: list[tuple[int, ...]] = absorb([keyed(tables[s], keys) for s in streams])
-            return out
-
-        held[name] = run_in_memory(step, count, streams)
-    return _tell(query, skew, held)
+    batches = cut_batches(streams, batch * SECOND)
+    product = run_product(_make_run(text, streams), batches, len(keys) + 2)
+    return _tell(query, skew, {"OOP": product, "IOP": run_in_memory(step, counted.held, batches)})
 
 
 def _compare_join(
-    query: str, skew: int, text: str, streams: Mapping[str, Arrivals], inputs: Sequence[Sequence[str]]
+    query: str,
+    skew: int,
+    text: str,
+    streams: Mapping[str, Arrivals],
+    inputs: Sequence[Sequence[str]],
+    batch: int,
 ) -> list[dict[str, Any]]:
     run = _make_run(text, streams)
-    held = {"OOP": run_product(run, streams, 3)}
+    batches = cut_batches(streams, batch * SECOND)
+    held = {"OOP": run_product(run, batches, 3)}
     keys = {s: FLOW if s in inputs[0] else BACK for s in streams}
     plans = {
         "OOP, rows needed": AgnosticTumblingJoin(run.program, inputs),
@@ -142,31 +149,40 @@ def _compare_join(
             found = join.finish(empty, sql)
             return [] if found is None else as_tuples(found)
 
-        held[name] = run_in_memory(step, join.held, streams, finish)
+        held[name] = run_in_memory(step, join.held, batches, finish)
     return _tell(query, skew, held)
 
 
 def _tell(query: str, skew: int, held: Mapping[str, Held]) -> list[dict[str, Any]]:
     return [
-        {"query": query, "skew": skew, "plan": plan, "held_rows": h.rows, "held_bytes": h.bytes, "results": h.results}
+        {
+            "query": query,
+            "skew": skew,
+            "plan": plan,
+            "held_rows": h.rows,
+            "held_bytes": h.bytes,
+            "results": h.results,
+        }
         for plan, h in held.items()
     ]
 
 
 def _make_run(text: str, streams: Mapping[str, Arrivals]) -> LocalRun:
-    return LocalRun("".join(STREAM.format(name=s, columns=SCHEMA_SQL) for s in streams) + text, slots=1, tasks=1)
+    return LocalRun(
+        "".join(STREAM.format(name=s, columns=SCHEMA_SQL) for s in streams) + text, slots=1, tasks=1
+    )
 
 
-def cut_batches(streams: Mapping[str, Arrivals]) -> list[dict[str, pa.Table]]:
+def cut_batches(streams: Mapping[str, Arrivals], width: int) -> Batches:
     """The rows of every stream, by arrival."""
     last = max(int(s.at[-1]) for s in streams.values())
-    return [{n: s.between(t, t + BATCH) for n, s in streams.items()} for t in range(START, last + 1, BATCH)]
+    return [{n: s.between(t, t + width) for n, s in streams.items()} for t in range(START, last + 1, width)]
 
 
-def run_product(run: LocalRun, streams: Mapping[str, Arrivals], width: int) -> Held:
+def run_product(run: LocalRun, batches: Batches, width: int) -> Held:
     """The product: the most that its checkpoint holds after a batch. The first `width` columns of results are compared."""
     rows = size = 0
-    for tables in cut_batches(streams):
+    for tables in batches:
         manifest = run.push(**{n: as_tuples(t) for n, t in tables.items()})
         rows = max(rows, sum(s.live_rows for s in manifest.segments))
         size = max(size, sum(s.bytes for s in manifest.segments))
@@ -176,13 +192,13 @@ def run_product(run: LocalRun, streams: Mapping[str, Arrivals], width: int) -> H
 def run_in_memory(
     step: Callable[[Mapping[str, pa.Table]], list[tuple[int, ...]]],
     count: Callable[[], tuple[int, int]],
-    streams: Mapping[str, Arrivals],
+    batches: Batches,
     finish: Callable[[], list[tuple[int, ...]]] = list,
 ) -> Held:
     """A plan in memory, over the same batches; `finish` gives what it still owes at the end."""
     rows = size = 0
     out: list[tuple[int, ...]] = []
-    for tables in cut_batches(streams):
+    for tables in batches:
         out += step(tables)
         held = count()
         rows, size = max(rows, held[0]), max(size, held[1])
