@@ -1,9 +1,9 @@
 """OA-Join against order-preserving joins over band sizes (document 003, section 7.3, Figures 7-6 and 7-7).
 
-M1 and M2 are ordered and in step. A punctuation follows the rows of each second. Held rows are counted after the rows of a batch and
-again after its punctuation, and the most is told. Latency is the processor time between the punctuation that completes a
-minute and its count; `wait` is the same in seconds of the stream. Ours is run in two ways: as kernels in memory, like its
-rivals, and as the whole product (`LocalRun`, the first 75 seconds), whose checkpoint is looked at after each batch.
+M1 and M2 are ordered and in step. A punctuation follows the rows of each second. Held rows are counted after the rows of
+a batch and again after its punctuation, and the most is told. Latency is the processor time between the punctuation that
+completes a minute and its count; `wait` is the same in seconds of the stream. Ours is run in two ways: as kernels in memory,
+like its rivals, and as the whole product (`LocalRun`, the first 75 seconds), whose checkpoint is looked at after each batch.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from benchmarks.out_of_order.arrivals import SCHEMA_SQL, SECOND, START, Arrivals, as_tuples, make_arrivals
 from benchmarks.out_of_order.band_joins import JOINS, MINUTE, Counts
 from benchmarks.out_of_order.kernel_join import BACK, FLOW, bound_of, keyed
-from headrace.progress import Frontier
 from headrace.program.program import PaneNode
+from headrace.progress import Frontier
 from headrace.testing import LocalRun
 
 QUERY = """
@@ -54,13 +54,8 @@ def compare_bands(
             least = min(runs, key=lambda one: one["seconds"])
             least["latency"] = min(r["latency"] for r in runs)
             found.append({"band": band, "join": name, **least})
-        found.append(
-            {
-                "band": band,
-                "join": "product",
-                **run_product(run, m1, m2, [s for s in steps if s[1] <= START + 75 * SECOND]),
-            }
-        )
+        early = [s for s in steps if s[1] <= START + 75 * SECOND]
+        found.append({"band": band, "join": "product", **run_product(run, m1, m2, early)})
     return {"rate": rate, "seconds": seconds, "groups": groups, "rows": found}
 
 
