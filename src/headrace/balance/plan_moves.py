@@ -11,13 +11,30 @@ nothing goes where there is no room.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from headrace.balance.statistics import Floats, Owners, group_by_slot, sum_by_slot
+from headrace.balance.statistics import Flags, Floats, Owners, group_by_slot, sum_by_slot
 
 GOAL = 1.05  # of the mean, when moving: half of what is tolerated, so that noise does not ask again at once
 TOLERATED = 1.10  # of the mean, before anything moves
 FULL = 0.95  # of a slot's memory
+
+
+@dataclass(frozen=True, eq=False)
+class MovePlan:
+    """Moves in the order in which they help; `slowest` is the load of the slowest slot before any, and after each."""
+
+    pids: Owners
+    targets: Owners
+    slowest: Floats
+
+    def apply(self, owners: Owners, count: int | None = None) -> Owners:
+        """The owners after the first `count` moves."""
+        after = owners.copy()
+        after[self.pids[:count]] = self.targets[:count]
+        return after
 
 
 def find_level(work: Floats, pace: Floats) -> float:
@@ -32,48 +49,53 @@ def find_bound(work: Floats, pace: Floats, times: float) -> float:
 
 def plan_moves(
     work: Floats, pace: Floats, size: Floats, owners: Owners, most: int, room: Floats | None = None, times: float = GOAL
-) -> Owners:
-    """New owners, with the slowest slot at most `times` the mean where that can be had with `most` moves."""
+) -> MovePlan:
+    """Moves after which the slowest slot is at most `times` the mean, where that can be had with `most` of them."""
     slots = len(pace)
-    loads, after = pace * sum_by_slot(work, owners, slots), owners.copy()
-    if not work.any():
-        return after
+    loads = pace * sum_by_slot(work, owners, slots)
     goal = find_bound(work, pace, times)
     owned = group_by_slot(owners, slots)
     free = np.full(slots, np.inf) if room is None else room.copy()
     gives = np.ones(slots, dtype=bool)
-    moves = 0
-    while moves < most:
+    pids: list[int] = []
+    targets: list[int] = []
+    slowest = [float(loads.max())]
+    while len(pids) < most:
         donor = int(np.argmax(np.where(gives, loads, -1.0)))
         if loads[donor] <= goal or not gives[donor]:
             break
         mine = owned[donor]
         pieces, weights = work[mine], size[mine]
-        largest = float(pieces.max(initial=0.0))
-        done = loads + pace * largest
+        done = loads + pace * float(pieces.max(initial=0.0))
         done[donor] = np.inf
         receiver = int(np.argmin(done))
         left, came = loads[donor] - pace[donor] * pieces, loads[receiver] + pace[receiver] * pieces
         slower = np.maximum(left, came)
         better = (slower < loads[donor] * (1 - 1e-9)) & (weights <= free[receiver])
-        fits = better & (came <= goal)
-        enough = fits & (left <= goal)
-        if enough.any():
-            at = int(np.argmin(np.where(enough, weights, np.inf)))
-        elif fits.any():
-            at = int(np.argmax(np.where(fits, pieces / (weights + 1.0), -1.0)))
-        elif better.any():
-            at = int(np.argmin(np.where(better, slower, np.inf)))
-        else:
+        if (better & (pace[donor] * pieces > goal)).any():  # while it is here, here it is too slow
+            better &= pace[donor] * pieces > goal
+        at = _choose_piece(pieces, weights, slower, better, better & (came <= goal), left <= goal)
+        if at is None:
             gives[donor] = False
             continue
-        after[mine[at]] = receiver
+        pids.append(int(mine[at]))
+        targets.append(receiver)
         loads[donor], loads[receiver] = left[at], came[at]
         free[donor] += weights[at]
         free[receiver] -= weights[at]
         owned[donor] = np.delete(mine, at)  # where it goes it is not a candidate: a piece moves once
-        moves += 1
-    return after
+        slowest.append(float(loads.max()))
+    return MovePlan(np.array(pids, dtype=np.int64), np.array(targets, dtype=np.int64), np.array(slowest))
+
+
+def _choose_piece(
+    pieces: Floats, weights: Floats, slower: Floats, better: Flags, fits: Flags, relieves: Flags
+) -> int | None:
+    if (fits & relieves).any():
+        return int(np.argmin(np.where(fits & relieves, weights, np.inf)))
+    if fits.any():
+        return int(np.argmax(np.where(fits, pieces / (weights + 1.0), -1.0)))
+    return int(np.argmin(np.where(better, slower, np.inf))) if better.any() else None
 
 
 def plan_room(size: Floats, on_disk: Floats, owners: Owners, memory: Floats, most: int) -> Owners:

@@ -6,7 +6,8 @@ none). Five things differ from `flux_load`:
 * **What is estimated.** Each mini-partition's share of the work that *comes in*, and each slot's seconds per unit of work, both smoothed
   with their uncertainty (`smooth_rates`). A slot that is slowed down shows at once, not when its backlog has filled the buffers and
   others idle; and a short look at a mini-partition is known to be a short look.
-* **The plan.** All moves to the goal in one round, of the fewest bytes (`plan_moves`).
+* **The plan.** Not one move per pair, but those of the fewest bytes to the goal (`plan_moves`), as many of them as bring about the most
+  per second of moving; the rest has to pay for itself in a later round.
 * **When.** Only if the slowest slot is more than 10 % above the mean, and the gain is larger than three times its own standard error.
 * **Whether it pays.** The horizon is not guessed. The time lost to the imbalance adds up, and when it has reached what the moves
   cost, they are made (ski rental: never more than twice the cost of knowing the future). The cost per byte is learnt from move phases.
@@ -23,14 +24,14 @@ from typing import Any
 import numpy as np
 
 from headrace.balance.decision import Decision
-from headrace.balance.plan_moves import TOLERATED, find_bound, plan_moves, plan_room
+from headrace.balance.plan_moves import TOLERATED, MovePlan, find_bound, plan_moves, plan_room
 from headrace.balance.policies.flux_load import free_memory
 from headrace.balance.smooth_rates import SmoothedRates, observe_rates, start_rates
 from headrace.balance.statistics import Floats, Owners, Statistics, measure_imbalance, sum_by_slot
 
 CERTAIN = 3.0  # standard errors
 CLOCK = 0.02  # no slot's seconds are known better than this share
-LOOK = 2500.0  # rows of a mean slot in a collection: 2 % noise
+LOOK = 2500.0  # rows of the busiest slot in a collection: 2 % noise
 PER_BYTE = 8 / 250e6  # seconds, before a move was measured: the paper's point-to-point bandwidth
 MOST = 4  # moves per slot in one round, on the mean
 
@@ -52,8 +53,8 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
     """One round."""
     known = _observe(seen, owners, memory)
     slots = seen.slots.count
-    rate = float(seen.pids.processed.sum()) / max(seen.seconds, 1e-9)
-    collect = float(np.clip(LOOK * slots / max(rate, 1e-9), 0.01, 10.0))
+    rate = float(sum_by_slot(seen.pids.processed, owners, slots).max()) / max(seen.seconds, 1e-9)
+    collect = float(np.clip(LOOK / max(rate, 1e-9), 0.01, 10.0))
     if np.isfinite(seen.slots.memory).all():
         disk = seen.pids.on_disk.astype(np.float64)
         roomy = plan_room(seen.pids.state_bytes, disk, owners, seen.slots.memory, MOST * slots)
@@ -63,20 +64,29 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
     loads = pace * sum_by_slot(shares, owners, slots)
     if not shares.any() or loads.max() <= find_bound(shares, pace, TOLERATED):
         return Decision(owners, replace(known, lost=0.0), collect)
-    after = plan_moves(shares, pace, seen.pids.state_bytes, owners, MOST * slots, free_memory(seen, owners))
-    planned = pace * sum_by_slot(shares, after, slots)
-    gain = 1 - float(planned.max() / loads.max())
-    error = _error(known, owners, loads) + _error(known, after, planned)
-    if gain <= CERTAIN * error / float(loads.max()):
+    room = free_memory(seen, owners)
+    plan = plan_moves(shares, pace, seen.pids.state_bytes, owners, MOST * slots, room)
+    if not len(plan.pids):
         return Decision(owners, known, collect)
-    known = replace(known, lost=known.lost + gain * seen.seconds)
-    moved = after != owners
-    stalled = min(1.0, float(shares[moved].sum()) * slots)
-    cost = float(seen.pids.state_bytes[moved].sum()) * known.per_byte * stalled
-    if known.lost < cost * known.caution:
+    gains, costs = 1 - plan.slowest[1:] / plan.slowest[0], _price_moves(known, seen, plan)
+    planned = pace * sum_by_slot(shares, plan.apply(owners), slots)
+    error = (_error(known, owners, loads) + _error(known, plan.apply(owners), planned)) / float(loads.max())
+    worth = np.where(gains > CERTAIN * error, gains / costs, 0.0)
+    if not worth.any():
         return Decision(owners, known, collect)
-    promise = measure_imbalance(loads), measure_imbalance(planned)
+    count = int(np.flatnonzero(worth >= 0.9 * worth.max())[-1]) + 1
+    gain, cost, after = float(gains[count - 1]), float(costs[count - 1]), plan.apply(owners, count)
+    lost = known.lost + gain * seen.seconds
+    if lost < cost * known.caution:
+        return Decision(owners, replace(known, lost=lost), collect)
+    promise = measure_imbalance(loads), measure_imbalance(pace * sum_by_slot(shares, after, slots))
     return Decision(after, replace(known, lost=0.0, promised=promise, settled=0), collect, follow_moves=True)
+
+
+def _price_moves(known: HeadraceMemory, seen: Statistics, plan: MovePlan) -> Floats:
+    """Seconds that the first, the first two, … moves cost: the move phase, as far as the plan holds up a mean slot's share."""
+    held = min(1.0, float(known.shares.mean[plan.pids].sum()) * seen.slots.count)
+    return np.maximum(np.cumsum(seen.pids.state_bytes[plan.pids]) * known.per_byte * held, 1e-9)
 
 
 def _observe(seen: Statistics, owners: Owners, memory: Any) -> HeadraceMemory:

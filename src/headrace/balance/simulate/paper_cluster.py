@@ -26,6 +26,7 @@ class PaperCluster:
     state_rows: int = 10_000  # history of a mini-partition
     handling_seconds: float = 0.2e-6  # per row, to extract a mini-partition, and to install it
     buffer_rows: int = 2048  # of each producer
+    packet_rows: int = 1024 // 80
     connection_rows: int = 2 * (1024 // 80)  # of each pair: two packets
     latency: float = 70e-6
     memory: float = 1e9

@@ -27,11 +27,17 @@ class SpillRotation:
         self.spilled_at = np.zeros(cluster.pids)  # sum of their times
         self.busy_until = np.zeros(cluster.nodes)
         self.since_turn = np.zeros(cluster.nodes)  # rows processed
-        self.resumed, self.latency = 0.0, 0.0  # spilled rows processed in this step, and the sum of their latencies
+        self._resumed, self._latency = 0.0, 0.0
 
     def listens(self, now: float) -> Flags:
         """Which nodes are not in I/O."""
         return self.busy_until <= now
+
+    def take_resumed(self) -> tuple[float, float]:
+        """Spilled rows that were processed since it was last asked, and the sum of their latencies."""
+        found = self._resumed, self._latency
+        self._resumed, self._latency = 0.0, 0.0
+        return found
 
     def accept(self, rows: Floats, now: float) -> Floats:
         """Rows for what is on disk are put aside; gives the rest."""
@@ -44,7 +50,6 @@ class SpillRotation:
 
     def turn(self, now: float, owners: Owners, stalled: Flags, memory: Floats, debt: Floats) -> None:
         """Start the next I/O of every node that needs one and is not in one."""
-        self.resumed, self.latency = 0.0, 0.0
         size = self.cluster.state_bytes
         here = ~self.on_disk & ~self.leaving
         resident = np.bincount(owners, weights=here * size, minlength=self.cluster.nodes)
@@ -71,8 +76,8 @@ class SpillRotation:
         until, rows = self.busy_until[node], self.spilled[pid]
         self.on_disk[pid], self.since[pid] = False, until
         debt[node] += rows * self.cluster.row_seconds
-        self.latency += rows * until - self.spilled_at[pid]
-        self.resumed += rows
+        self._latency += rows * until - self.spilled_at[pid]
+        self._resumed += rows
         self.since_turn[node] = rows
         self.spilled[pid] = self.spilled_at[pid] = 0.0
 

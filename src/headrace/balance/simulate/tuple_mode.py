@@ -5,7 +5,7 @@ so that 10,000 nodes with a million mini-partitions take minutes. What is exact 
 stops when the buffer it shares, or with Exchange the queue to one destination, is full, and then all destinations starve in
 proportion); CPU time of each node, shared by consumer, producer, moves and the external load; stages of every move; disk I/O; controller rounds
 with the policies of `headrace.balance.policies` themselves. What is averaged: all producers are alike and are one; rows of a
-node are processed in proportion to what waits; service times vary by the law of large numbers. Random is how many rows each
+node are processed in turns, two of them in a step; service times vary by the law of large numbers. Random is how many rows each
 mini-partition gets in a step (Poisson), so short collections see what short collections would see. One seed, one outcome.
 
 In a step, rows come in until the buffers are full while consumers drain: the amount x that comes in solves
@@ -92,7 +92,7 @@ class _Stage:
         self.policy, self.shares, self.step = policy, shares, step
         self.disturbances = disturbances
         self.random = np.random.default_rng(seed)
-        self.now, self.run = 0.0, TupleRun(1.0)
+        self.now, self.run = -step, TupleRun(1.0)
         self.owners: Owners = np.repeat(np.arange(c.nodes), c.pids_per_node)
         self.stalled = np.zeros(c.pids, dtype=bool)
         self.buffer = float(c.nodes * c.buffer_rows)
@@ -106,14 +106,13 @@ class _Stage:
         self.moved_bytes = self.move_seconds = 0.0
         self._place()
         self._collect(0.1)
+        self.now = 0.0
 
     # -- one step --------------------
     def advance(self) -> tuple[float, float]:
         """One step; gives rows processed and the sum of their latencies."""
         c, spill = self.cluster, self.spill
         cpu, room = self._resources()
-        spill.turn(self.now, self.owners, self.stalled, room, self.debt)
-        resumed, late = spill.resumed, spill.latency
         open_part = np.clip((self.now + self.step - spill.busy_until) / self.step, 0.0, 1.0)
         time = self.step * cpu * open_part
         paid = np.minimum(self.debt, time)
@@ -122,20 +121,22 @@ class _Stage:
         each = self._row_costs(usable)
         capacity = usable / each
         rows, queued = self._take_in(capacity)
-        ratio = np.divide(capacity, queued, out=np.ones(c.nodes), where=queued > capacity)
-        taken = np.where(self.stalled, 0.0, self.queue * ratio[self.owners])
+        taken = self._drain(capacity, queued)
         self.queue -= taken
         done = spill.accept(taken, self.now)
         by_node = np.bincount(self.owners, weights=taken, minlength=c.nodes)
         spill.since_turn += np.bincount(self.owners, weights=done, minlength=c.nodes)
         self.came_in += rows
         self.processed += done
-        self.idle += np.maximum(usable - by_node * each, 0.0) / cpu
+        waits = self.step * open_part - (by_node * each + paid) / cpu  # the producer's thread runs meanwhile
+        self.idle += np.where(queued < capacity, np.maximum(waits, 0.0), 0.0)
         total = float(done.sum())
-        late += float(np.dot(by_node, c.row_seconds / cpu)) if total else 0.0
-        self._control(cpu, room, capacity)
+        late = total * float(np.dot(by_node, c.row_seconds / cpu)) / max(float(by_node.sum()), 1e-9)
+        self._control(cpu, room)
+        spill.turn(self.now, self.owners, self.stalled, room, self.debt)
         self.now += self.step
-        return total + resumed, late
+        resumed, waited = spill.take_resumed()
+        return total + resumed, late + waited
 
     def _resources(self) -> tuple[Floats, Floats]:
         c = self.cluster
@@ -170,13 +171,33 @@ class _Stage:
             most = min(most, float(np.min(space / np.maximum(self.arrives, 1e-12))))
         else:
             most = self._fill_buffer(most, capacity)
-        rows = self.random.poisson(most * self.shares).astype(np.float64)
+        rows = self.random.poisson(most * self._bunch(most) * self.shares).astype(np.float64)
         self.queue += rows
         self.came = float(rows.sum())
         moving = np.where(self.stalled, 0.0, self.queue) if self.stalled.any() else self.queue
         self.queued = np.bincount(self.owners, weights=moving, minlength=c.nodes)
         self.held = float(self.queue.sum() - self.queued.sum())
         return rows, self.queued
+
+    def _drain(self, capacity: Floats, queued: Floats) -> Floats:
+        """What consumers take: a producer goes round the mini-partitions, so small ones are served before large ones get more."""
+        c = self.cluster
+        ready = np.where(self.stalled, 0.0, self.queue)
+        full = queued > capacity
+        if not full.any():
+            return ready
+        busy = np.bincount(self.owners, weights=ready > 0, minlength=c.nodes)
+        turn = np.where(full, capacity / np.maximum(busy, 1.0), np.inf)
+        first = np.minimum(ready, turn[self.owners])
+        given = np.bincount(self.owners, weights=first, minlength=c.nodes)
+        more = np.divide(capacity - given, queued - given, out=np.zeros(c.nodes), where=full & (queued > given))
+        return first + (ready - first) * np.clip(more, 0.0, 1.0)[self.owners]
+
+    def _bunch(self, amount: float) -> Floats:
+        """Rows travel in packets: how much more or less than its part each mini-partition gets, by where it is."""
+        part = amount * self.arrives / self.cluster.packet_rows
+        packets = self.random.poisson(part)
+        return np.divide(packets, part, out=np.ones(self.cluster.nodes), where=part > 0)[self.owners]
 
     def _fill_buffer(self, most: float, capacity: Floats) -> float:
         """How many rows come in until the shared buffer is full."""
@@ -207,15 +228,16 @@ class _Stage:
     # -- the controller's rounds --------------------
     def _collect(self, seconds: float) -> None:
         c = self.cluster
-        self.started, self.ends = self.now, self.now + seconds
+        self.started = self.now + self.step  # from the next step on
+        self.ends = self.started + seconds - self.step / 2
         self.came_in, self.processed, self.idle = np.zeros(c.pids), np.zeros(c.pids), np.zeros(c.nodes)
         self.silent = np.ones(c.nodes, dtype=bool)
 
-    def _control(self, cpu: Floats, room: Floats, capacity: Floats) -> None:
+    def _control(self, cpu: Floats, room: Floats) -> None:
         listens = self.spill.listens(self.now)
         if self.move_phase is not None:
             self._move(self.move_phase, cpu, listens)
-        elif self.now + self.step >= self.ends:
+        elif self.now + self.step > self.ends:
             self.silent &= ~listens
             if not self.silent.any():
                 self._decide(room)
