@@ -118,6 +118,11 @@ def _observe(seen: Statistics, owners: Owners, memory: Any) -> HeadraceMemory:
     return _check_promise(known, owners, slots.count)
 
 
+def forget_slots(known: HeadraceMemory) -> HeadraceMemory:
+    """The same without what was learnt of slots, for when their numbers change."""
+    return replace(known, pace=start_rates(0), promised=None)
+
+
 def _check_promise(known: HeadraceMemory, owners: Owners, slots: int) -> HeadraceMemory:
     """After two rounds, what the last moves brought."""
     if known.promised is None or known.settled < 1:
