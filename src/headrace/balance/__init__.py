@@ -1,4 +1,5 @@
-"""Balance while it runs (document 002): statistics, policies, splits, the controller, and a simulator. Pure; knows no engine."""
+"""Balance while it runs (document 002): statistics, policies, splits, the controller, and a simulator. Pure;
+knows no engine."""
 
 from headrace.balance.controller import ControllerState, ControllerStep, control
 from headrace.balance.decision import Decision, Policy

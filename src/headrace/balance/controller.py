@@ -1,12 +1,13 @@
 """The controller: from what a committed batch reported to the route of the next (document 002, section 5.1).
 
-A pure step: `(state, statistics, route) → (state, route)`. It sees only what is committed, and its answer becomes part of the next
-manifest, so a kill before or after it loses nothing: the state below is estimates, and may start from nothing at any time.
+A pure step: `(state, statistics, route) → (state, route)`. It sees only what is committed, and its answer
+becomes part of the next manifest, so a kill before or after it loses nothing: the state below is estimates, and
+may start from nothing at any time.
 
     model: seconds of each mini-partition ─▶ rescale, if asked ─▶ split or join ─▶ policy ─▶ heaviest slot first
 
-A round that changes the tree of splits moves nothing else: what the new leaves cost has to be seen first. Statistics of batches
-are added up until the policy's collection time is over, as Flux-Cons does for δ.
+A round that changes the tree of splits moves nothing else: what the new leaves cost has to be seen first.
+Statistics of batches are added up until the policy's collection time is over, as Flux-Cons does for δ.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ def control(
             )
     gathered = add_statistics(state.gathered, seen)
     if gathered.seconds < state.collect:
-        return ControllerStep(replace(state, gathered=gathered), route, count, 0, 0.0, imbalance, hot_groups=hot)
+        return ControllerStep(
+            replace(state, gathered=gathered), route, count, 0, 0.0, imbalance, hot_groups=hot
+        )
     decision = find_policy(state.policy)(gathered, owners, state.memory)
     moved = decision.owners != owners
     state = replace(
@@ -120,7 +123,9 @@ def control(
     )
 
 
-def _renumber(owners: Owners, work: Floats, slots: int, state: ControllerState) -> tuple[Owners, ControllerState]:
+def _renumber(
+    owners: Owners, work: Floats, slots: int, state: ControllerState
+) -> tuple[Owners, ControllerState]:
     """Heaviest first. A policy's estimates of slots by number are then void, unless no number changed."""
     after = number_slots(owners, work, slots)
     same = np.array_equal(after, owners)

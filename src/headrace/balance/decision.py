@@ -1,8 +1,9 @@
 """What a policy answers, and what a policy is.
 
-A policy is a pure function `(statistics, owners, memory) → Decision`. `owners` has the slot of every mini-partition; `memory` is
-whatever the policy itself gave with its last decision (None at first; most of the paper's keep none). How long to look before the
-next decision is part of the answer: δ of the paper, which a runtime with batches rounds up to whole batches.
+A policy is a pure function `(statistics, owners, memory) → Decision`. `owners` has the slot of every
+mini-partition; `memory` is whatever the policy itself gave with its last decision (None at first; most of the
+paper's keep none). How long to look before the next decision is part of the answer: δ of the paper, which a
+runtime with batches rounds up to whole batches.
 """
 
 from __future__ import annotations

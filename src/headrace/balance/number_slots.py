@@ -1,11 +1,13 @@
 """Numbers of slots, and their number.
 
-Spark hands out tasks in the order of slots, and an idle core takes the next. If the heaviest slot has the lowest number, this is Graham's
-longest-processing-time list scheduling: the last slot to start is a light one. `number_slots` renumbers only if a slot would start
-before one that is a tenth heavier, so that a balanced route keeps its numbers.
+Spark hands out tasks in the order of slots, and an idle core takes the next. If the heaviest slot has the
+lowest number, this is Graham's longest-processing-time list scheduling: the last slot to start is a light one.
+`number_slots` renumbers only if a slot would start before one that is a tenth heavier, so that a balanced route
+keeps its numbers.
 
-`rescale_slots` goes from n slots to m and moves few bytes: those of slots that go, largest work first to where it is done first; then what
-`plan_moves` needs to bring the slowest slot within 10 % of the mean. Slots that go are those with the fewest bytes.
+`rescale_slots` goes from n slots to m and moves few bytes: those of slots that go, largest work first to where
+it is done first; then what `plan_moves` needs to bring the slowest slot within 10 % of the mean. Slots that go
+are those with the fewest bytes.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ def rescale_slots(owners: Owners, work: Floats, size: Floats, slots: int) -> Own
         rank[stay] = np.arange(slots)
         after = rank[owners]
         homeless = np.flatnonzero(after < 0)
-        loads = np.bincount(after[after >= 0], weights=work[after >= 0], minlength=slots)
-        held = np.bincount(after[after >= 0], weights=size[after >= 0], minlength=slots)
+        loads = sum_by_slot(work[after >= 0], after[after >= 0], slots)
+        held = sum_by_slot(size[after >= 0], after[after >= 0], slots)
         for pid in homeless[np.argsort(-work[homeless], kind="stable")]:
             to = int(np.lexsort((held, loads))[0])
             after[pid] = to

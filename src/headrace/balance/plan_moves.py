@@ -1,12 +1,13 @@
 """The fewest bytes that bring the slowest slot near the mean: longest-processing-time with a bound on moves.
 
-A slot takes `pace` seconds for a unit of work, so its load is pace · Σ work, and the level all slots would share is Σ work / Σ 1/pace. The
-slowest slot gives, and the piece goes to the slot that would be done with it first. Which piece: of those that bring the giver to the goal
-by themselves and fit below the goal where they go, the one with the fewest bytes; else of those that fit, the one with the most load per
-byte; else, where one piece is larger than any slot's share, the one that leaves the slower of the two fastest.
+A slot takes `pace` seconds for a unit of work, so its load is pace · Σ work, and the level all slots would
+share is Σ work / Σ 1/pace. The slowest slot gives, and the piece goes to the slot that would be done with it
+first. Which piece: of those that bring the giver to the goal by themselves and fit below the goal where they
+go, the one with the fewest bytes; else of those that fit, the one with the most load per byte; else, where one
+piece is larger than any slot's share, the one that leaves the slower of the two fastest.
 
-Laws (tests/balance): the slowest slot never gets slower by a move; each piece moves at most once, and never more pieces than the bound;
-nothing goes where there is no room.
+Laws (tests/balance): the slowest slot never gets slower by a move; each piece moves at most once, and never
+more pieces than the bound; nothing goes where there is no room.
 """
 
 from __future__ import annotations
@@ -43,12 +44,18 @@ def find_level(work: Floats, pace: Floats) -> float:
 
 
 def find_bound(work: Floats, pace: Floats, times: float) -> float:
-    """`times` the mean, or what the largest piece alone takes where it is fastest, if that is more."""
-    return max(times * find_level(work, pace), 1.01 * float(work.max(initial=0.0)) * float(pace.min()))
+    """`times` the mean, or `times` what the largest piece alone takes where it is fastest, if that is more."""
+    return times * max(find_level(work, pace), float(work.max(initial=0.0)) * float(pace.min()))
 
 
 def plan_moves(
-    work: Floats, pace: Floats, size: Floats, owners: Owners, most: int, room: Floats | None = None, times: float = GOAL
+    work: Floats,
+    pace: Floats,
+    size: Floats,
+    owners: Owners,
+    most: int,
+    room: Floats | None = None,
+    times: float = GOAL,
 ) -> MovePlan:
     """Moves after which the slowest slot is at most `times` the mean, where that can be had with `most` of them."""
     slots = len(pace)

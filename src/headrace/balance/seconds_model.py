@@ -1,14 +1,18 @@
 """Seconds of a mini-partition, which nobody measures: a linear model, learnt from slots batch by batch.
 
-One DuckDB statement serves all mini-partitions of a slot, so only slots have a clock. Their seconds are taken to be
+One DuckDB statement serves all mini-partitions of a slot, so only slots have a clock. Their seconds are taken
+to be
 
     seconds(slot) = start + Σ over nodes of  a·rows + b·state rows + c·results
 
-and the coefficients are learnt by recursive least squares with forgetting: each slot of each batch is one equation, old ones fade, and
-the cost is O(coefficients²) per equation, however long the run. Coefficients of nodes that run together are fitted together, because
-only their sum is timed. A coefficient below nothing is an accident of features that move together; it is priced as 0.
+and the coefficients are learnt recursively: each slot of each batch is one equation, its products are added to
+a small matrix in which old ones fade, and after each batch the least squares with no coefficient below nothing
+are solved from that matrix. The cost is that of a few numbers per node, however long the run. Coefficients of
+nodes that run together are fitted together, because only their sum is timed. A little ridge keeps what batches
+cannot tell apart (state that is alike everywhere, and the start) from drifting.
 
-The error is reported, not assumed: an exponentially weighted mean of squared misses, each judged *before* the equation is learnt.
+The error is reported, not assumed: an exponentially weighted mean of squared misses, each judged *before* the
+equation is learnt.
 """
 
 from __future__ import annotations
@@ -17,11 +21,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
 from headrace.balance.statistics import Activity, Floats, Owners, Statistics, sum_by_slot
 
-FORGET = 0.99  # per equation; the memory is about a hundred equations
-PRIOR = 1e8  # variance of coefficients before anything is seen, in seconds² per scaled feature²
+FORGET = 0.98  # per batch
+RIDGE = 1e-6  # of the mean square of features
 FEATURES = ("rows", "state_rows", "results")
 
 
@@ -31,7 +36,7 @@ class SecondsModel:
 
     nodes: tuple[str, ...]
     coefficients: Floats
-    covariance: Floats
+    products: Floats  # faded sum of (features, seconds) with themselves
     scale: float  # rows of a usual slot: features are kept near 1
     squares: float = 0.0  # smoothed squared miss
     level: float = 0.0  # smoothed squared seconds
@@ -46,7 +51,7 @@ class SecondsModel:
 def start_model(nodes: Sequence[str]) -> SecondsModel:
     """A model that knows nothing."""
     count = 1 + len(FEATURES) * len(nodes)
-    return SecondsModel(tuple(nodes), np.zeros(count), np.eye(count) * PRIOR, 1.0)
+    return SecondsModel(tuple(nodes), np.zeros(count), np.zeros((count + 1, count + 1)), 1.0)
 
 
 def learn_seconds(
@@ -58,25 +63,34 @@ def learn_seconds(
     scale = model.scale
     if model.equations == 0:
         scale = max(float(features[:, 1:].max(initial=0.0)), 1.0)
-    weights, spread = model.coefficients, model.covariance
-    squares, level, count = model.squares, model.level, model.equations
-    for x, y in zip(features / np.r_[1.0, np.full(features.shape[1] - 1, scale)], seen.slots.busy, strict=True):
-        miss = float(y - x @ weights)
-        if count >= len(weights):  # earlier misses say how little was known, not how good the model is
-            part = max(0.05, 1.0 / (count - len(weights) + 1))
-            squares += part * (miss * miss - squares)
-            level += part * (float(y) * float(y) - level)
-        gain = spread @ x / (FORGET + x @ spread @ x)
-        weights = weights + gain * miss
-        spread = (spread - np.outer(gain, x @ spread)) / FORGET
-        spread = np.minimum((spread + spread.T) / 2, PRIOR)  # what is never excited must not blow up
-        count += 1
-    return SecondsModel(model.nodes, weights, spread, scale, squares, level, count)
+    scaled = features / np.r_[1.0, np.full(features.shape[1] - 1, scale)]
+    squares, level = model.squares, model.level
+    if model.equations > len(
+        model.coefficients
+    ):  # earlier misses say how little was known, not how good the model is
+        misses = seen.slots.busy - scaled @ model.coefficients
+        part = 0.2 if level > 0 else 1.0
+        squares += part * (float(np.mean(misses**2)) - squares)
+        level += part * (float(np.mean(seen.slots.busy**2)) - level)
+    rows = np.column_stack([scaled, seen.slots.busy])
+    products = FORGET * model.products + rows.T @ rows
+    weights = _solve(products)
+    return SecondsModel(model.nodes, weights, products, scale, squares, level, model.equations + slots)
+
+
+def _solve(products: Floats) -> Floats:
+    """Least squares without negative coefficients, from the products alone: their Cholesky factor is an equal
+    problem."""
+    inner = products[:-1, :-1]
+    ridge = RIDGE * max(float(np.trace(inner)) / len(inner), 1e-12)
+    root = np.linalg.cholesky(inner + ridge * np.eye(len(inner)))
+    found, _ = nnls(root.T, np.linalg.solve(root, products[:-1, -1]))
+    return np.asarray(found, dtype=np.float64)
 
 
 def price_pids(model: SecondsModel, activity: Mapping[str, Activity]) -> Floats:
     """Seconds of each mini-partition by the model; the start of a slot is nobody's."""
-    prices = np.maximum(model.coefficients[1:], 0.0) / model.scale
+    prices = model.coefficients[1:] / model.scale
     count = len(next(iter(activity.values())).rows) if activity else 0
     work = np.zeros(count)
     for at, node in enumerate(model.nodes):

@@ -1,10 +1,11 @@
 """When to split a mini-partition, and when to undo it.
 
-A mini-partition that alone takes longer than a slot's share cannot be balanced by moving it. Its hash is refined by one bit a round, so
-that each half's load is *seen* before it is split again. If a half still has nearly all of its parent's load, one group is that
-large: refining cannot part its rows, the leaf is called a hot group and left alone (its rows would have to be spread and
-super-aggregated). Two halves that together need less than half of a slot's share are joined again, on the slot of the larger; the gap between
-splitting and joining keeps noise from doing both in turn.
+A mini-partition that alone takes longer than a slot's share cannot be balanced by moving it. Its hash is
+refined by one bit a round, so that each half's load is *seen* before it is split again. If a half still has
+nearly all of its parent's load, one group is that large: refining cannot part its rows, the leaf is called a
+hot group and left alone (its rows would have to be spread and super-aggregated). Two halves that together need
+less than half of a slot's share are joined again, on the slot of the larger; the gap between splitting and
+joining keeps noise from doing both in turn.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
 """A route whose mini-partitions may be split, and split again, by refining their hash.
 
-Today's route is a tuple with a slot for every pid. Here an element may also be a pair of such elements: the two halves of that pid, of which
-each is a slot or again a pair. A route without pairs is today's, value for value.
+Today's route is a tuple with a slot for every pid. Here an element may also be a pair of such elements: the two
+halves of that pid, of which each is a slot or again a pair. A route without pairs is today's, value for value.
 
     pid = hash mod M;   then the bits of hash div M, lowest first, lead from the pid's root down to a *leaf*
 
-So a leaf at depth d is the residue class  pid + M·bits  modulo  M·2^d  of the hash. Laws (tests/balance): every hash has exactly one
-leaf; a split changes where rows of that leaf go and of no other; joining undoes a split; a tuple of slots routes as it does today. A leaf's
-state is that part of its pid's rows with these bits, so splitting moves nothing by itself, and the rows of a segment keep their pid.
+So a leaf at depth d is the residue class  pid + M·bits  modulo  M·2^d  of the hash. Laws (tests/balance): every
+hash has exactly one leaf; a split changes where rows of that leaf go and of no other; joining undoes a split; a
+tuple of slots routes as it does today. A leaf's state is that part of its pid's rows with these bits, so
+splitting moves nothing by itself, and the rows of a segment keep their pid.
 
-Policies see leaves as so many mini-partitions: `list_leaves` numbers them, `replace_slots` puts new owners back.
+Policies see leaves as so many mini-partitions: `list_leaves` numbers them, `replace_slots` puts new owners
+back.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ DEEPEST = 12  # splits of splits: 4096 parts of one mini-partition
 
 
 class Leaf(NamedTuple):
-    """A mini-partition, or a part of one: rows with hash mod M = pid and the lowest `depth` bits of hash div M equal to `bits`."""
+    """A mini-partition, or a part of one: rows with hash mod M = pid and the lowest `depth` bits of hash div M
+    equal to `bits`."""
 
     pid: int
     depth: int = 0
@@ -37,7 +40,9 @@ class Leaf(NamedTuple):
 
     def halves(self) -> tuple[Leaf, Leaf]:
         """The two parts one more bit makes of it."""
-        return Leaf(self.pid, self.depth + 1, self.bits), Leaf(self.pid, self.depth + 1, self.bits | 1 << self.depth)
+        return Leaf(self.pid, self.depth + 1, self.bits), Leaf(
+            self.pid, self.depth + 1, self.bits | 1 << self.depth
+        )
 
     def parent(self) -> Leaf:
         """What it is a half of."""
@@ -85,7 +90,9 @@ def replace_slots(route: SplitRoute, slots: Sequence[int] | Owners) -> SplitRout
 def split_leaf(route: SplitRoute, leaf: Leaf, slots: tuple[int, int] | None = None) -> SplitRoute:
     """The leaf in two halves, both where it was unless other slots are given."""
     if leaf.depth >= DEEPEST:
-        raise OptionError(f"mini-partition {leaf.pid} is split {leaf.depth} times; it cannot be split further")
+        raise OptionError(
+            f"mini-partition {leaf.pid} is split {leaf.depth} times; it cannot be split further"
+        )
 
     def cut(branch: Branch) -> Branch:
         if not isinstance(branch, int):

@@ -1,9 +1,10 @@
-"""What a controller sees: one collection phase of the paper, one or more batches here (document 002, sections 5.1, 6.1).
+"""What a controller sees: one collection phase of the paper, one or more batches here (document 002, sections
+5.1, 6.1).
 
-Arrays run over mini-partitions or over slots, so that a million mini-partitions are a few NumPy operations. Nothing here is
-estimated; `smooth_rates` and `seconds_model` do that. A mini-partition's *work* is what it costs: its rows, until a model knows
-its seconds. A slot's time is either busy or waited, so utilisation is Flux' `1 - idle / δ`: within a batch, a slot that is done waits
-for the slowest one at the barrier.
+Arrays run over mini-partitions or over slots, so that a million mini-partitions are a few NumPy operations.
+Nothing here is estimated; `smooth_rates` and `seconds_model` do that. A mini-partition's *work* is what it
+costs: its rows, until a model knows its seconds. A slot's time is either busy or waited, so utilisation is
+Flux' `1 - idle / δ`: within a batch, a slot that is done waits for the slowest one at the barrier.
 """
 
 from __future__ import annotations
@@ -106,7 +107,9 @@ def make_pid_statistics(rows: Sequence[float] | Floats, **other: Any) -> PidStat
     return PidStatistics(rows=came, **(fields | {k: np.asarray(v) for k, v in other.items()}))
 
 
-def make_slot_statistics(busy: Sequence[float] | Floats, wait: Sequence[float] | Floats, **other: Any) -> SlotStatistics:
+def make_slot_statistics(
+    busy: Sequence[float] | Floats, wait: Sequence[float] | Floats, **other: Any
+) -> SlotStatistics:
     """Statistics by slot with unlimited memory, and zeros for what else is not given."""
     time = np.asarray(busy, dtype=np.float64)
     zeros = np.zeros_like(time)
@@ -124,10 +127,11 @@ def make_slot_statistics(busy: Sequence[float] | Floats, wait: Sequence[float] |
 def read_reports(
     reports: Iterable[SlotReport], pids: int, slots: int, before: Statistics | None = None
 ) -> tuple[Statistics, dict[str, Activity]]:
-    """The statistics of a batch from what its slots reported, and by node what a model of their seconds is fitted on.
+    """The statistics of a batch from what its slots reported, and by node what a model of their seconds is
+    fitted on.
 
-    The time of a level is that of its slowest slot, and the levels of a batch follow one another. `before` are the statistics of the
-    batch before, for the last touch of mini-partitions that now rest.
+    The time of a level is that of its slowest slot, and the levels of a batch follow one another. `before` are
+    the statistics of the batch before, for the last touch of mini-partitions that now rest.
     """
     came = list(reports)
     nodes: dict[str, Activity] = {}
@@ -168,7 +172,7 @@ def read_reports(
 
 def sum_by_slot(values: Floats, owners: Owners, slots: int) -> Floats:
     """Values of mini-partitions added up by the slot that owns them."""
-    return np.bincount(owners, weights=values, minlength=slots)
+    return np.bincount(owners, weights=values, minlength=slots).astype(np.float64)
 
 
 def group_by_slot(owners: Owners, slots: int) -> list[Owners]:

@@ -1,12 +1,14 @@
 """Flux' load-balancing policy as written (document 002, section 5.3).
 
-Sites are sorted by utilisation and paired from the ends: the most utilised gives to the least. A pair is left alone, and with it all
-pairs after it, if the donor is below the average, if the two differ by less than the factor `th_imb`, or if the receiver is above
-`th_util`. Otherwise the first mini-partition in the donor's list, largest first, that makes the two more equal moves, unless the receiver
-would be overutilised. Number of rows and processing rate are taken to stay: U'd = Ud(1 - Np/Td), U'r = Ur(1 + Np/Tr). A receiver that
-processed nothing has no rate of its own and gets the mean rate.
+Sites are sorted by utilisation and paired from the ends: the most utilised gives to the least. A pair is left
+alone, and with it all pairs after it, if the donor is below the average, if the two differ by less than the
+factor `th_imb`, or if the receiver is above `th_util`. Otherwise the first mini-partition in the donor's list,
+largest first, that makes the two more equal moves, unless the receiver would be overutilised. Number of rows
+and processing rate are taken to stay: U'd = Ud(1 - Np/Td), U'r = Ur(1 + Np/Tr). A receiver that processed
+nothing has no rate of its own and gets the mean rate.
 
-δ: as long as the last move phase, halved if nothing moved, never below δ_min. At most half of the time is so spent on moves.
+δ: as long as the last move phase, halved if nothing moved, never below δ_min. At most half of the time is so
+spent on moves.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def flux_load(
         moved = done[mine]
         new_out = out * (1 - moved / max(rows[donor], 1.0))
         new_into = into + moved * (into / rows[receiver] if rows[receiver] > 0 else pace)
-        good: Flags = (np.abs(new_out - new_into) < out - into) & (new_into <= 1.0)
+        good: Flags = (np.abs(new_out - new_into) < (out - into) * (1 - 1e-9)) & (new_into <= 1.0)
         if fit:
             good &= seen.pids.state_bytes[mine] <= free[receiver]
         move_first(after, mine, good, receiver)

@@ -1,9 +1,10 @@
 """Flux' policy under memory pressure (document 002, section 6.1).
 
-Rounds, pairs and δ are those of `flux_load`; what is made equal is the excess capacity, the memory a site has beside its state, negative
-where state does not fit. The donor's mini-partitions are tried largest first, those in memory before those on disk, which would need
-I/O and the processing of their spilled input before they can go. A receiver is not refused for being busy. The imbalance of a pair, which
-the paper leaves open, is the ratio of their shares of memory in use.
+Rounds, pairs and δ are those of `flux_load`; what is made equal is the excess capacity, the memory a site has
+beside its state, negative where state does not fit. The donor's mini-partitions are tried largest first, those
+in memory before those on disk, which would need I/O and the processing of their spilled input before they can
+go. A receiver is not refused for being busy. The imbalance of a pair, which the paper leaves open, is the ratio
+of their shares of memory in use.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from headrace.balance.policies.flux_load import (
 from headrace.balance.statistics import Owners, Statistics, group_by_slot
 
 
-def flux_memory(seen: Statistics, owners: Owners, memory: Any = None, settings: FluxSettings = PAPER) -> Decision:
+def flux_memory(
+    seen: Statistics, owners: Owners, memory: Any = None, settings: FluxSettings = PAPER
+) -> Decision:
     """One round."""
     after = owners.copy()
     excess = free_memory(seen, owners)
@@ -40,5 +43,5 @@ def flux_memory(seen: Statistics, owners: Owners, memory: Any = None, settings: 
         order = np.lexsort((-size, seen.pids.on_disk[mine]))
         size = size[order]
         gap = excess[receiver] - excess[donor]
-        move_first(after, mine[order], np.abs(gap - 2 * size) < gap, receiver)
+        move_first(after, mine[order], np.abs(gap - 2 * size) < gap * (1 - 1e-9), receiver)
     return time_next_round(seen, owners, after, settings.delta_min)

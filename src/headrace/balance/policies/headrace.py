@@ -1,19 +1,24 @@
 """The default policy: few bytes, moved when it pays, and no parameter.
 
-It answers what the paper leaves open (document 002, sections 5.4 and 8: its policy is sensitive to δ_min, and at small values worse than
-none). Five things differ from `flux_load`:
+It answers what the paper leaves open (document 002, sections 5.4 and 8: its policy is sensitive to δ_min, and
+at small values worse than none). Five things differ from `flux_load`:
 
-* **What is estimated.** Each mini-partition's share of the work that *comes in*, and each slot's seconds per unit of work, both smoothed
-  with their uncertainty (`smooth_rates`). A slot that is slowed down shows at once, not when its backlog has filled the buffers and
-  others idle; and a short look at a mini-partition is known to be a short look.
-* **The plan.** Not one move per pair, but those of the fewest bytes to the goal (`plan_moves`), as many of them as bring about the most
-  per second of moving; the rest has to pay for itself in a later round.
-* **When.** Only if the slowest slot is more than 10 % above the mean, and the gain is larger than three times its own standard error.
-* **Whether it pays.** The horizon is not guessed. The time lost to the imbalance adds up, and when it has reached what the moves
-  cost, they are made (ski rental: never more than twice the cost of knowing the future). The cost per byte is learnt from move phases.
-* **Doubt.** If a move did not bring half of what it promised, the next one has to wait for twice the loss; if it did, for half again.
+* **What is estimated.** Each mini-partition's share of the work that *comes in*, and each slot's seconds per
+  unit of work, both smoothed with their uncertainty (`smooth_rates`). A slot that is slowed down shows at once,
+  not when its backlog has filled the buffers and others idle; and a short look at a mini-partition is known to
+  be a short look.
+* **The plan.** Not one move per pair, but those of the fewest bytes to the goal (`plan_moves`), as many of them
+  as bring about the most per second of moving; the rest has to pay for itself in a later round.
+* **When.** Only if the slowest slot is more than 10 % above the mean, and the gain is larger than three times
+  its own standard error.
+* **Whether it pays.** The horizon is not guessed. The time lost to the imbalance adds up, and when it has
+  reached what the moves cost, they are made (ski rental: never more than twice the cost of knowing the future).
+  The cost per byte is learnt from move phases.
+* **Doubt.** If a move did not bring half of what it promised, the next one has to wait for twice the loss; if
+  it did, for half again.
 
-State that does not fit into a slot's memory goes first and at once, by `plan_room`; spilling costs more than any move.
+State that does not fit into a slot's memory goes first and at once, by `plan_room`; spilling costs more than
+any move.
 """
 
 from __future__ import annotations
@@ -70,7 +75,7 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
         return Decision(owners, known, collect)
     gains, costs = 1 - plan.slowest[1:] / plan.slowest[0], _price_moves(known, seen, plan)
     planned = pace * sum_by_slot(shares, plan.apply(owners), slots)
-    error = (_error(known, owners, loads) + _error(known, plan.apply(owners), planned)) / float(loads.max())
+    error = np.hypot(_error(known, owners, loads), _error(known, plan.apply(owners), planned)) / loads.max()
     worth = np.where(gains > CERTAIN * error, gains / costs, 0.0)
     if not worth.any():
         return Decision(owners, known, collect)
@@ -84,7 +89,8 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
 
 
 def _price_moves(known: HeadraceMemory, seen: Statistics, plan: MovePlan) -> Floats:
-    """Seconds that the first, the first two, … moves cost: the move phase, as far as the plan holds up a mean slot's share."""
+    """Seconds that the first, the first two, … moves cost: the move phase, as far as the plan holds up a mean
+    slot's share."""
     held = min(1.0, float(known.shares.mean[plan.pids].sum()) * seen.slots.count)
     return np.maximum(np.cumsum(seen.pids.state_bytes[plan.pids]) * known.per_byte * held, 1e-9)
 

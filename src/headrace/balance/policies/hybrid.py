@@ -1,7 +1,7 @@
 """Flux' hybrid of both policies (document 002, section 6.3).
 
-While anything is on disk, memory is balanced, because latency suffers most; when all is in memory, load, and only what the receiver has
-room for moves.
+While anything is on disk, memory is balanced, because latency suffers most; when all is in memory, load, and
+only what the receiver has room for moves.
 """
 
 from __future__ import annotations

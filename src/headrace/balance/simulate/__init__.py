@@ -1,4 +1,5 @@
-"""A simulator that runs the policies of this package: the paper's cluster in tuple mode, Spark's micro-batches in batch mode."""
+"""A simulator that runs the policies of this package: the paper's cluster in tuple mode, Spark's micro-batches
+in batch mode."""
 
 from headrace.balance.simulate.batch_mode import BatchCluster, BatchRun, simulate_batches
 from headrace.balance.simulate.paper_cluster import (

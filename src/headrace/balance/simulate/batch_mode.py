@@ -1,10 +1,11 @@
 """Micro-batches on executors, as on Spark: the same policies, through the same controller.
 
-A batch has a number of rows. A mini-partition's work is its rows times `row_seconds` plus its state times `state_seconds`; a slot's is the sum,
-times noise, plus what reading moved state costs. Slots are tasks: each core takes the next slot in the order of their numbers, so cores
-are busy until no slot is left, and the batch ends with the last one, the barrier, plus a fixed overhead. Waiting is what a slot's core
-would have to wait for the slowest *slot*, as the reports of a batch say it. Executors may be slowed down by something else. Splits refine
-real hashes: groups are simulated, each with a hash, so that a split parts them as it would.
+A batch has a number of rows. A mini-partition's work is its rows times `row_seconds` plus its state times
+`state_seconds`; a slot's is the sum, times noise, plus what reading moved state costs. Slots are tasks: each
+core takes the next slot in the order of their numbers, so cores are busy until no slot is left, and the batch
+ends with the last one, the barrier, plus a fixed overhead. Waiting is what a slot's core would have to wait for
+the slowest *slot*, as the reports of a batch say it. Executors may be slowed down by something else. Splits
+refine real hashes: groups are simulated, each with a hash, so that a split parts them as it would.
 """
 
 from __future__ import annotations
@@ -81,8 +82,9 @@ def simulate_batches(
     for batch in range(batches):
         leaves, owners = list_leaves(route)
         came = random.poisson(rows(batch)).astype(np.float64)
-        count = np.bincount(leaf_of, weights=came, minlength=len(leaves))
-        size = np.bincount(leaf_of, minlength=len(leaves)) * state_bytes
+        count = sum_by_slot(came, leaf_of, len(leaves))
+        held = np.bincount(leaf_of, minlength=len(leaves)).astype(np.float64)
+        size = held * state_bytes
         slots = cluster.slots
         arrived = arrived if len(arrived) == slots else np.zeros(slots)
         work = sum_by_slot(count * cluster.row_seconds + size * cluster.state_seconds, owners, slots)
@@ -94,10 +96,10 @@ def simulate_batches(
         run.imbalance.append(measure_imbalance(busy))
         seen = Statistics(
             run.seconds[-1],
-            make_pid_statistics(count, state_rows=size / state_bytes, state_bytes=size),
+            make_pid_statistics(count, state_rows=held, state_bytes=size),
             make_slot_statistics(busy, busy.max() - busy),
         )
-        activity = {"n": Activity(count, size / state_bytes, np.zeros(len(leaves)))}
+        activity = {"n": Activity(count, held, np.zeros(len(leaves)))}
         step = control(state, seen, activity, route)
         after = list_leaves(step.route)[1]
         if len(after) != len(leaves):

@@ -2,8 +2,9 @@
 
     ordered ─ donor listens ─▶ paused ─ rows in flight are processed ─▶ extracted ─▶ travelling ─▶ installed ─▶ done
 
-A donor or receiver in the middle of disk I/O does not listen. From pause to done the input of the mini-partition waits in the producers'
-buffers. Extraction and installation cost CPU of the donor and of the receiver. Transfers share the bandwidth set aside for moves.
+A donor or receiver in the middle of disk I/O does not listen. From pause to done the input of the
+mini-partition waits in the producers' buffers. Extraction and installation cost CPU of the donor and of the
+receiver. Transfers share the bandwidth set aside for moves.
 """
 
 from __future__ import annotations
@@ -31,11 +32,20 @@ class MovePhase:
         return bool((self.stage == DONE).all())
 
     def advance(
-        self, now: float, step: float, listens: Flags, drain: Floats, share: Floats, debt: Floats, on_disk: Flags
+        self,
+        now: float,
+        step: float,
+        listens: Flags,
+        drain: Floats,
+        share: Floats,
+        debt: Floats,
+        on_disk: Flags,
     ) -> tuple[Owners, Owners, Owners]:
-        """One step; gives the mini-partitions that pause now, those extracted now, and those installed now (by number of the move).
+        """One step; gives the mini-partitions that pause now, those extracted now, and those installed now (by
+        number of the move).
 
-        `drain` has the seconds each node takes for what is in flight to it; `debt` gets the CPU seconds that moves cost.
+        `drain` has the seconds each node takes for what is in flight to it; `debt` gets the CPU seconds that
+        moves cost.
         """
         c, work = self.cluster, self.cluster.state_rows * self.cluster.handling_seconds
         pausing = (self.stage == ORDERED) & listens[self.sources] & ~on_disk[self.pids]

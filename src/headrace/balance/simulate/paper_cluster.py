@@ -1,6 +1,7 @@
 """The paper's cluster and workloads as numbers (document 002, sections 3, 4, 5.4, 6.2).
 
-What the paper says is taken as it stands. What it leaves to its technical report, and what is assumed here instead, is marked *assumed*.
+What the paper says is taken as it stands. What it leaves to its technical report, and what is assumed here
+instead, is marked *assumed*.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class PaperCluster:
     seek: float = 5e-3
     point_to_point: float = 250e6 / 8  # for moves
     cross_section: float = 500e6 / 8  # for moves, of 32 nodes; grows with the nodes (assumed)
-    loaded_share: float = 0.43  # of the CPU that is left beside the external load: throughput degrades by 57 %
+    loaded_share: float = (
+        0.43  # of the CPU that is left beside the external load: throughput degrades by 57 %
+    )
     rotation_rows: int = 4096  # assumed: rows between two exchanges of a mini-partition with the disk
     exchange: bool = False  # the buffer is divided among destinations beforehand
 
@@ -79,12 +82,14 @@ def spread_evenly(cluster: PaperCluster) -> Floats:
 
 
 def spread_80_20(cluster: PaperCluster, seed: int) -> Floats:
-    """Shares of mini-partitions when 20 % of the groups have 80 % of the rows, 20 % of these 80 % of those, and so on.
+    """Shares of mini-partitions when 20 % of the groups have 80 % of the rows, 20 % of these 80 % of those, and
+    so on.
 
-    This self-similar reading is assumed: it is the one in which "a few partitions receive most of the work" (section 5.4). The first group
-    has 26 % of all rows. Groups are dealt out to mini-partitions in random order, the same number to each.
+    This self-similar reading is assumed: it is the one in which "a few partitions receive most of the work"
+    (section 5.4). The first group has 26 % of all rows. Groups are dealt out to mini-partitions in random
+    order, the same number to each.
     """
     exponent = np.log(0.8) / np.log(0.2)
     ends = (np.arange(cluster.groups + 1) / cluster.groups) ** exponent
     shares = np.random.default_rng(seed).permutation(np.diff(ends))
-    return shares.reshape(cluster.pids, -1).sum(axis=1)
+    return np.asarray(shares.reshape(cluster.pids, -1).sum(axis=1), dtype=np.float64)

@@ -1,10 +1,12 @@
-"""A node whose state does not fit into its memory (document 002, section 6; its local policy is in a report the text refers to).
+"""A node whose state does not fit into its memory (document 002, section 6; its local policy is in a report the
+text refers to).
 
-*Assumed*, with one number fitted: while resident state exceeds memory, mini-partitions are written to disk one after the other and the
-node does nothing else ("completely stalled"). Then it goes round: after `rotation_rows` processed rows, the mini-partition that
-has been in memory longest changes places with the one that has been on disk longest, whose spilled input is processed then. If there is
-room, it is only read. `rotation_rows` is chosen so that one node with a third of its state on disk gives the paper's 1.6·10⁵ rows/s;
-latencies follow. Disk I/O is synchronous: meanwhile the node neither processes nor listens.
+*Assumed*, with one number fitted: while resident state exceeds memory, mini-partitions are written to disk one
+after the other and the node does nothing else ("completely stalled"). Then it goes round: after `rotation_rows`
+processed rows, the mini-partition that has been in memory longest changes places with the one that has been on
+disk longest, whose spilled input is processed then. If there is room, it is only read. `rotation_rows` is
+chosen so that one node with a third of its state on disk gives the paper's 1.6·10⁵ rows/s; latencies follow.
+Disk I/O is synchronous: meanwhile the node neither processes nor listens.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.balance.simulate.paper_cluster import PaperCluster
-from headrace.balance.statistics import Flags, Floats, Owners
+from headrace.balance.statistics import Flags, Floats, Owners, sum_by_slot
 
 
 class SpillRotation:
@@ -52,9 +54,9 @@ class SpillRotation:
         """Start the next I/O of every node that needs one and is not in one."""
         size = self.cluster.state_bytes
         here = ~self.on_disk & ~self.leaving
-        resident = np.bincount(owners, weights=here * size, minlength=self.cluster.nodes)
-        away = np.bincount(owners, weights=self.on_disk, minlength=self.cluster.nodes)
-        for node in np.flatnonzero(((resident > memory) | (away > 0)) & self.listens(now)):
+        resident = sum_by_slot(here.astype(np.float64) * size, owners, self.cluster.nodes)
+        away = sum_by_slot(self.on_disk.astype(np.float64), owners, self.cluster.nodes)
+        for node in map(int, np.flatnonzero(((resident > memory) | (away > 0)) & self.listens(now))):
             mine = owners == node
             out = np.flatnonzero(mine & here & ~stalled)
             back = np.flatnonzero(mine & self.on_disk)
@@ -63,7 +65,7 @@ class SpillRotation:
             elif len(back) and self.since_turn[node] >= self.cluster.rotation_rows:
                 if resident[node] + size > memory[node] and len(out):
                     self._write(now, node, out)
-                self.read(now, int(node), int(back[np.argmin(self.since[back])]), debt)
+                self.read(now, node, int(back[np.argmin(self.since[back])]), debt)
 
     def _write(self, now: float, node: int, candidates: Owners) -> None:
         oldest = candidates[np.argmin(self.since[candidates])]

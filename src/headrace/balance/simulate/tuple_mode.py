@@ -1,15 +1,18 @@
 """The paper's experiments: a pipelined stage on a cluster, balanced while rows flow (document 002).
 
-A fluid model in small steps, not one event per row: a step moves whole amounts of rows between producers, buffers and consumers with NumPy,
-so that 10,000 nodes with a million mini-partitions take minutes. What is exact in it: conservation of rows; head-of-line blocking (a producer
-stops when the buffer it shares, or with Exchange the queue to one destination, is full, and then all destinations starve in
-proportion); CPU time of each node, shared by consumer, producer, moves and the external load; stages of every move; disk I/O; controller rounds
-with the policies of `headrace.balance.policies` themselves. What is averaged: all producers are alike and are one; rows of a
-node are processed in turns, two of them in a step; service times vary by the law of large numbers. Random is how many rows each
-mini-partition gets in a step (Poisson), so short collections see what short collections would see. One seed, one outcome.
+A fluid model in small steps, not one event per row: a step moves whole amounts of rows between producers,
+buffers and consumers with NumPy, so that 10,000 nodes with a million mini-partitions take minutes. What is
+exact in it: conservation of rows; head-of-line blocking (a producer stops when the buffer it shares, or with
+Exchange the queue to one destination, is full, and then all destinations starve in proportion); CPU time of
+each node, shared by consumer, producer, moves and the external load; stages of every move; disk I/O; controller
+rounds with the policies of `headrace.balance.policies` themselves. What is averaged: all producers are alike
+and are one; rows of a node are processed in turns, two of them in a step; service times vary by the law of
+large numbers. Random is how many rows each mini-partition gets in a step (Poisson), so short collections see
+what short collections would see. One seed, one outcome.
 
-In a step, rows come in until the buffers are full while consumers drain: the amount x that comes in solves
-Σ max(0, queued + x·share - capacity - connection) = buffer, a rising piecewise linear equation, by Newton from above.
+In a step, rows come in until the buffers are full while consumers drain: the amount x that comes in solves Σ
+max(0, queued + x·share - capacity - connection) = buffer, a rising piecewise linear equation, by Newton from
+above.
 """
 
 from __future__ import annotations
@@ -24,7 +27,14 @@ from headrace.balance.decision import Policy, find_moves
 from headrace.balance.simulate.move_phase import MovePhase
 from headrace.balance.simulate.paper_cluster import CpuLoad, Disturbance, PaperCluster
 from headrace.balance.simulate.spill_rotation import SpillRotation
-from headrace.balance.statistics import Floats, Owners, Statistics, make_pid_statistics, make_slot_statistics
+from headrace.balance.statistics import (
+    Floats,
+    Owners,
+    Statistics,
+    make_pid_statistics,
+    make_slot_statistics,
+    sum_by_slot,
+)
 
 
 @dataclass
@@ -104,6 +114,7 @@ class _Stage:
         self.memory: Any = None
         self.move_phase: MovePhase | None = None
         self.moved_bytes = self.move_seconds = 0.0
+        self.queued: Floats = np.zeros(c.nodes)
         self._place()
         self._collect(0.1)
         self.now = 0.0
@@ -124,8 +135,8 @@ class _Stage:
         taken = self._drain(capacity, queued)
         self.queue -= taken
         done = spill.accept(taken, self.now)
-        by_node = np.bincount(self.owners, weights=taken, minlength=c.nodes)
-        spill.since_turn += np.bincount(self.owners, weights=done, minlength=c.nodes)
+        by_node = sum_by_slot(taken, self.owners, c.nodes)
+        spill.since_turn += sum_by_slot(done, self.owners, c.nodes)
         self.came_in += rows
         self.processed += done
         waits = self.step * open_part - (by_node * each + paid) / cpu  # the producer's thread runs meanwhile
@@ -157,9 +168,10 @@ class _Stage:
         each = c.row_seconds + c.row_deviation * self.random.standard_normal(c.nodes) / np.sqrt(count)
         if not self.spill.on_disk.any():
             return each
-        aside = np.bincount(self.owners, weights=self.queue * self.spill.on_disk, minlength=c.nodes)
+        aside = sum_by_slot(self.queue * self.spill.on_disk, self.owners, c.nodes)
         part = np.divide(aside, self.queued, out=np.zeros(c.nodes), where=self.queued > 0)
-        return each * (1 - part) + part * c.row_bytes / c.disk
+        mixed: Floats = each * (1 - part) + part * c.row_bytes / c.disk
+        return mixed
 
     def _take_in(self, capacity: Floats) -> tuple[Floats, Floats]:
         """Rows that come in by mini-partition, and what is then queued by node."""
@@ -175,23 +187,27 @@ class _Stage:
         self.queue += rows
         self.came = float(rows.sum())
         moving = np.where(self.stalled, 0.0, self.queue) if self.stalled.any() else self.queue
-        self.queued = np.bincount(self.owners, weights=moving, minlength=c.nodes)
+        self.queued = sum_by_slot(moving, self.owners, c.nodes)
         self.held = float(self.queue.sum() - self.queued.sum())
         return rows, self.queued
 
     def _drain(self, capacity: Floats, queued: Floats) -> Floats:
-        """What consumers take: a producer goes round the mini-partitions, so small ones are served before large ones get more."""
+        """What consumers take: a producer goes round the mini-partitions, so small ones are served before large
+        ones get more."""
         c = self.cluster
         ready = np.where(self.stalled, 0.0, self.queue)
         full = queued > capacity
         if not full.any():
             return ready
-        busy = np.bincount(self.owners, weights=ready > 0, minlength=c.nodes)
+        busy = sum_by_slot((ready > 0).astype(np.float64), self.owners, c.nodes)
         turn = np.where(full, capacity / np.maximum(busy, 1.0), np.inf)
         first = np.minimum(ready, turn[self.owners])
-        given = np.bincount(self.owners, weights=first, minlength=c.nodes)
-        more = np.divide(capacity - given, queued - given, out=np.zeros(c.nodes), where=full & (queued > given))
-        return first + (ready - first) * np.clip(more, 0.0, 1.0)[self.owners]
+        given = sum_by_slot(first, self.owners, c.nodes)
+        more = np.divide(
+            capacity - given, queued - given, out=np.zeros(c.nodes), where=full & (queued > given)
+        )
+        second: Floats = (ready - first) * np.clip(more, 0.0, 1.0)[self.owners]
+        return first + second
 
     def _bunch(self, amount: float) -> Floats:
         """Rows travel in packets: how much more or less than its part each mini-partition gets, by where it is."""
@@ -219,10 +235,10 @@ class _Stage:
         """What follows from owners and stalls."""
         c = self.cluster
         live = np.where(self.stalled, 0.0, self.shares)
-        self.arrives = np.bincount(self.owners, weights=live, minlength=c.nodes)
+        self.arrives = sum_by_slot(live, self.owners, c.nodes)
         self.arrives_stalled = float(self.shares.sum() - live.sum())
         waiting = np.where(self.stalled, 0.0, self.queue)
-        self.queued = np.bincount(self.owners, weights=waiting, minlength=c.nodes)
+        self.queued = sum_by_slot(waiting, self.owners, c.nodes)
         self.held = float(self.queue.sum() - waiting.sum())
 
     # -- the controller's rounds --------------------
@@ -276,7 +292,9 @@ class _Stage:
             if spill.busy_until[node] <= self.now:
                 spill.read(self.now, node, int(phase.pids[number]), self.debt)
         drain = np.minimum(self.queued, self.connection) * c.row_seconds / cpu
-        pausing, extracted, done = phase.advance(self.now, self.step, listens, drain, cpu, self.debt, spill.on_disk)
+        pausing, extracted, done = phase.advance(
+            self.now, self.step, listens, drain, cpu, self.debt, spill.on_disk
+        )
         self.stalled[phase.pids[pausing]] = True
         spill.leaving[phase.pids[extracted]] = True
         if len(done):
