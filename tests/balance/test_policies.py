@@ -249,7 +249,7 @@ def test_a_move_waits_until_the_loss_pays_for_it() -> None:
         return 100
 
     assert rounds_until_move(1e3) == 0
-    assert 5 < rounds_until_move(1e8) < 100
+    assert 5 < rounds_until_move(1e9) < 100
 
 
 def test_groups_by_slot_are_all_pids_once() -> None:

@@ -38,7 +38,7 @@ CERTAIN = 3.0  # standard errors
 CLOCK = 0.02  # no slot's seconds are known better than this share
 LOOK = 2500.0  # rows of the busiest slot in a collection: 2 % noise
 PER_BYTE = 8 / 250e6  # seconds, before a move was measured: the paper's point-to-point bandwidth
-MOST = 4  # moves per slot in one round, on the mean
+MOST = 16  # moves per slot in one round, on the mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +89,8 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
 
 
 def _price_moves(known: HeadraceMemory, seen: Statistics, plan: MovePlan) -> Floats:
-    """Seconds that the first, the first two, … moves cost: the move phase, as far as the plan holds up a mean
-    slot's share."""
-    held = min(1.0, float(known.shares.mean[plan.pids].sum()) * seen.slots.count)
+    """Seconds that the first, the first two, … moves cost: the move phase, for the share of work it holds up."""
+    held = float(known.shares.mean[plan.pids].sum())
     return np.maximum(np.cumsum(seen.pids.state_bytes[plan.pids]) * known.per_byte * held, 1e-9)
 
 
