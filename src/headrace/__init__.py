@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.errors import HeadraceError
     from headrace.logical.user_aggregate import UserAggregate
-    from headrace.session import Session, ordered, slack
+    from headrace.session import Session, ordered, punctuated, slack
 
 __version__ = "0.1.0"
 
-__all__ = ["HeadraceError", "Session", "UserAggregate", "__version__", "ordered", "slack"]
+__all__ = ["HeadraceError", "Session", "UserAggregate", "__version__", "ordered", "punctuated", "slack"]
 
 _HOMES = {
     "HeadraceError": "headrace.errors",
     "UserAggregate": "headrace.logical.user_aggregate",
     "Session": "headrace.session",
     "ordered": "headrace.session",
+    "punctuated": "headrace.session",
     "slack": "headrace.session",
 }
 

@@ -14,6 +14,7 @@ Registering binds and checks; nothing runs, and Spark is not started, before it 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -39,7 +40,8 @@ from headrace.report.model import BatchReport
 from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.declare import asks_spark, declared_stream
-from headrace.sql.statements import ColumnDef
+from headrace.sql.parse_progress import parse_predicate
+from headrace.sql.statements import ColumnDef, ProgressClause
 from headrace.state import ManifestLog, Store
 from headrace.windows.duration import parse_trigger
 
@@ -50,22 +52,72 @@ if TYPE_CHECKING:
 
 
 class slack:
-    """Progress by slack: a row comes at most `bound` behind the largest value of `on` seen so far.
+    """Progress by slack: a row comes at most `bound` behind the largest value of `on` seen so far; '1000 rows' is after at
+    most so many rows that are ahead of it.
 
+    `per`: columns, like the partition of the source; each group of rows makes progress by itself, the stream with the last.
+    `idle`: after a silence this long, progress follows the clock, and a group is not waited for.
     `horizon`: values further ahead of the clock than this (of the largest seen, for integers) are set aside.
     """
 
-    def __init__(self, bound: str | int, on: str, horizon: str | int | None = None) -> None:
-        self.bound: str | int | None = bound
-        self.on, self.horizon = on, horizon
+    def __init__(
+        self,
+        bound: str | int,
+        on: str,
+        horizon: str | int | None = None,
+        per: str | Sequence[str] = (),
+        idle: str | None = None,
+    ) -> None:
+        self.on = on
+        rows = re.fullmatch(r"\s*(\d+)\s+rows?\s*", bound, re.IGNORECASE) if isinstance(bound, str) else None
+        self.clause = ProgressClause(
+            slack=None if rows else bound,
+            rows=int(rows[1]) if rows else None,
+            groups=_list_columns(per),
+            idle=idle,
+            horizon=horizon,
+        )
 
 
 class ordered(slack):
     """Progress by order: rows come in the order of `on`."""
 
-    def __init__(self, on: str, horizon: str | int | None = None) -> None:
-        super().__init__(0, on, horizon)
-        self.bound = None
+    def __init__(
+        self, on: str, horizon: str | int | None = None, per: str | Sequence[str] = (), idle: str | None = None
+    ) -> None:
+        super().__init__(0, on, horizon, per, idle)
+        self.clause = replace(self.clause, slack=None)
+
+
+class punctuated(slack):
+    """Progress by punctuation: low-watermarks of `on` are told, by rows of the stream or beside it.
+
+    `by`: a predicate that is true for rows that punctuate: no row before theirs comes after their batch. They are rows like
+    others unless `data` is False. `source`: a function that returns a bound, or a list of (bound, group…); or the name of
+    a table. `groups`: columns; a bound then holds for the group it is told for.
+    """
+
+    def __init__(
+        self,
+        on: str,
+        by: str | None = None,
+        source: str | Callable[[], Any] | None = None,
+        groups: str | Sequence[str] = (),
+        data: bool = True,
+        idle: str | None = None,
+        horizon: str | int | None = None,
+    ) -> None:
+        if (by is None) == (source is None):
+            raise OptionError("punctuated: expected either by, a predicate, or source, a function or a table")
+        super().__init__(0, on, horizon, groups, idle)
+        self.function = source if callable(source) else None
+        self.clause = replace(
+            self.clause,
+            slack=None,
+            by=parse_predicate(by) if by is not None else None,
+            data=data,
+            beside=source if isinstance(source, str) else None,
+        )
 
 
 class Session:
@@ -87,6 +139,7 @@ class Session:
         self._user: dict[str, UserAggregate] = {}
         self._binder = Binder()
         self._frames: dict[str, DataFrame] = {}
+        self._bounds: dict[str, Callable[[], Any]] = {}
         self._bases: dict[str, Path] = {}
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
@@ -144,8 +197,12 @@ class Session:
                 f"stream {name}: expected a streaming DataFrame (spark.readStream…), got a batch one"
             )
         columns = tuple((f.name, f.dataType.simpleString()) for f in frame.schema)
-        stream = declared_stream(name, columns, progress.on, progress.bound, progress.horizon)
-        self._binder.add_stream(stream)
+        clause, function = progress.clause, getattr(progress, "function", None)
+        if function is not None:
+            clause = replace(clause, beside=f"{name}()")  # no table is called that
+        self._binder.add_stream(declared_stream(name, columns, progress.on, clause))
+        if function is not None:
+            self._bounds[f"{name}()"] = function
         self._frames[name] = frame
         if self._spark is None:
             self._spark = frame.sparkSession
@@ -181,6 +238,15 @@ class Session:
         types = [_duck_type(name, t) for t in (argument, state, returns)]
         self._user[key] = UserAggregate(key, sub, super, final or _itself, *types)
         self._binder.user_defined = list(self._user)
+        return self
+
+    def bounds(self, name: str, function: Callable[[], Any]) -> Session:
+        """Register a function for PUNCTUATED FROM 'name': it returns a bound, or a list of (bound, group…), or None, and is
+        called on the driver between batches.
+        """
+        if not callable(function):
+            raise OptionError(f"bounds {name}: expected a function, got {function!r}")
+        self._bounds[name] = function
         return self
 
     # -- explaining and running --------------------
@@ -232,6 +298,7 @@ class Session:
             flush,
             list(sinks),
             on_batch,
+            self._bounds,
         )
 
     def results(self, name: str) -> Any:
@@ -259,6 +326,10 @@ def _copy_binder(binder: Binder) -> Binder:
     return fresh
 
 
+def _list_columns(columns: str | Sequence[str]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
 def _itself(value: Any) -> Any:
     return value
 
@@ -275,4 +346,4 @@ def _duck_type(aggregate: str, type_: str) -> str:
     return found
 
 
-__all__ = ["Session", "ordered", "slack"]
+__all__ = ["Session", "ordered", "punctuated", "slack"]

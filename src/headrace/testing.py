@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -37,6 +37,7 @@ from headrace.optimizer import check_graph
 from headrace.physical.duck_typer import DuckTyper
 from headrace.program.messages import Orders, SlotReport
 from headrace.runtime.driver import open_driver
+from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 from headrace.state import Manifest, Store
@@ -55,6 +56,8 @@ class LocalRun:
         path: str | None = None,
         user: Mapping[str, UserAggregate] | None = None,
         memory: int | None = None,
+        clock: Callable[[], int] | None = None,
+        bounds: Mapping[str, Callable[[], Any]] | None = None,
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
@@ -68,6 +71,9 @@ class LocalRun:
         )
         self.driver.memory, self.driver.scratch = memory, self._directory.name
         self.driver.file.save(store)
+        self.driver.clock = clock or self.driver.clock
+        self.driver.read_bounds = BoundsReader(binder.graph(), bounds or {}, {}).read
+        self.driver.listen()
         self.plan, self.program = self.driver.plan, self.driver.program
         self.graph, self.store, self.log = self.plan.graph, store, self.driver.log
         self.tasks = tasks
@@ -90,6 +96,13 @@ class LocalRun:
     def flush(self) -> Manifest:
         """Close every window that holds a row."""
         return self._run_batch([], self.driver.make_orders(flush=True))
+
+    def beat(self) -> bool:
+        """A batch without rows, if the clock or bounds from beside the streams complete a window; whether they did."""
+        orders = self.driver.make_heartbeat()
+        if orders is not None:
+            self._run_batch([], orders)
+        return orders is not None
 
     def close(self) -> None:
         """Give the checkpoint back, so that another run can go on with it."""

@@ -27,6 +27,8 @@ CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, destIP INT, len INT, flags INT, name
   PROGRESSING ON ts SLACK 5 SECONDS FROM 'parquet' OPTIONS (path 'data');
 CREATE STREAM udp (ts TIMESTAMP, srcIP BIGINT, len BIGINT) PROGRESSING ON ts SLACK 1 MINUTE FROM 'parquet' OPTIONS (path 'u');
 CREATE STREAM ticks (time BIGINT, k STRING, v DOUBLE) PROGRESSING ON time ORDERED FROM 'kafka';
+CREATE STREAM links (ts TIMESTAMP, link INT, k STRING, done BOOLEAN) PROGRESSING ON ts PUNCTUATED BY (done) FOR (link)
+  FROM 'kafka';
 """
 HERE = Path(__file__).parent
 NAMES = [rule.__name__ for rule in RULES]
@@ -85,7 +87,7 @@ def show_types(plan: Plan) -> list[str]:
 
 def show_passages(plan: Plan) -> list[str]:
     return [
-        f"{name}: waits for {', '.join(p.streams)}, progress on {p.attribute or 'nothing'}"
+        f"{name}: waits for {', '.join(p.streams)}, progress on {', '.join(p.columns) or 'nothing'}"
         for name, p in plan.passages.items()
     ]
 
@@ -109,6 +111,14 @@ def show_places(plan: Plan) -> list[str]:
             out.append(f"{name}: level {part.level} of {part.table}, by {by}")
     out += [f"exchange {e.level + 1} to {e.table} by ({', '.join(e.by)}): {e.reason}" for e in plan.exchanges]
     return out
+
+
+def show_early(plan: Plan) -> list[str]:
+    keys = {id_: [plan.graph.relations[t.members[0]].keys[i] for i in plan.early.get(id_, ())] for id_, t in plan.tables.items()}
+    return [
+        f"{id_} {plan.tables[id_].label}: " + (f"each ({', '.join(k.sql(dialect='spark') for k in found)})" if found else "all at once")
+        for id_, found in keys.items()
+    ]
 
 
 def show_bounds(plan: Plan) -> list[str]:
@@ -138,6 +148,7 @@ SHOW: dict[str, Callable[[Plan], list[str]]] = {
     "pass_progress": show_passages,
     "share_panes": show_tables,
     "place_relations": show_places,
+    "close_groups": show_early,
     "bound_state": show_bounds,
     "collect_columns": show_columns,
     "choose_reader": show_readings,

@@ -167,16 +167,12 @@ SELECT srcIP FROM tcp LIMIT 10
 -- # a join
 SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] JOIN udp ON tcp.srcIP = udp.srcIP
 -- =>
--- SqlError: query q: joins are not supported yet; read one stream or query
---   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] JOIN udp ON tcp.srcIP = udp.srcIP
---                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- PlanError: query q: nothing bounds this join in time: a row of udp could meet rows of tcp that come at any later time, so it would be kept for ever; bound it in time, like tcp.ts BETWEEN udp.ts - INTERVAL 5 MINUTES AND udp.ts + INTERVAL 5 MINUTES, or by windows, like udp [RANGE 5 MINUTES], tcp [RANGE 5 MINUTES]
 
 -- # two streams with a comma
 SELECT count(*) AS n FROM tcp, udp
 -- =>
--- SqlError: query q: joins are not supported yet; read one stream or query
---   line 1: SELECT count(*) AS n FROM tcp, udp
---                                          ^^^
+-- PlanError: query q: nothing bounds this join in time: a row of tcp could meet rows of udp that come at any later time, so it would be kept for ever; bound it in time, like udp.ts BETWEEN tcp.ts - INTERVAL 5 MINUTES AND tcp.ts + INTERVAL 5 MINUTES, or by windows, like tcp [RANGE 5 MINUTES], udp [RANGE 5 MINUTES]
 
 -- # WITH
 WITH x AS (SELECT * FROM tcp) SELECT count(*) AS n FROM x [RANGE 1 MINUTE]
@@ -277,7 +273,7 @@ CREATE STREAM s (a INT) FROM 'parquet'
 -- # a stream whose progress is not said
 CREATE STREAM s (a INT) PROGRESSING ON a FROM 'parquet'
 -- =>
--- SqlError: expected how the progress of s is known: SLACK <duration> (how late a row may be), or ORDERED
+-- SqlError: expected how the progress of s is known: SLACK <duration> (how late a row may be), SLACK <n> ROWS, PUNCTUATED BY (<predicate>), PUNCTUATED FROM '<table>', or ORDERED
 --   line 1: CREATE STREAM s (a INT) PROGRESSING ON a FROM 'parquet'
 --                                                    ^^^^
 

@@ -11,9 +11,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from headrace.kernels.flush import find_flush
-from headrace.program.messages import Files, Orders, SlotReport, SourceReport, StreamProgress
-from headrace.program.program import Program
-from headrace.progress import meld
+from headrace.program.messages import Files, Frontiers, Orders, SlotReport, SourceReport, StreamProgress
+from headrace.program.program import JoinRows, Program
+from headrace.progress import Observation
+from headrace.progress.propagate import brings_windows
+from headrace.progress.waits import meld_waits
 from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, initial_route, rescale
 
 
@@ -43,6 +45,9 @@ def make_orders(
     flush: bool = False,
     memory: int | None = None,
     scratch: str | None = None,
+    now: int | None = None,
+    since: int = 0,
+    told: Mapping[str, Observation] | None = None,
 ) -> Orders:
     """The orders for the batch that follows `manifest`."""
     known = {n.name for n in program.nodes}
@@ -54,11 +59,13 @@ def make_orders(
         route=manifest.route if manifest.slots == slots else rescale(manifest.route, slots),
         slots=slots,
         segments=tuple(m for m in manifest.segments if m.node in known),
-        now=int(time.time() * 1_000_000),
+        now=max(int(time.time() * 1_000_000) if now is None else now, manifest.clock),
         born=born,
         flush=find_flush(program, {n: s.max_seen for n, s in states.items()}) if flush else None,
         memory=memory,
         scratch=scratch,
+        since=since,
+        told=told or {},
     )
 
 
@@ -87,6 +94,7 @@ def make_manifest(
         report={},
         created_at=time.time(),
         flush=orders.flush is not None,
+        clock=orders.now,
     )
 
 
@@ -106,6 +114,7 @@ def _advance_streams(
             before.rows + sum(c.rows for c in counts),
             before.late + sum(c.late for c in counts),
             before.rejected + sum(c.rejected for c in counts),
+            before.contradicting + sum(c.contradicting for c in counts),
         )
     return streams
 
@@ -133,10 +142,29 @@ def count_open_windows(program: Program, manifest: Manifest) -> int:
     for node in program.pane_nodes():
         spans = [m.span for m in manifest.segments if m.node == node.name]
         if spans:
-            bound = meld(manifest.streams[s].frontier for s in node.streams).bound
+            bound = meld_waits(node.waits, {s: state.frontier for s, state in manifest.streams.items()}).bound
             low, high = min(s.low for s in spans), max(s.high for s in spans)
             total += sum(w.count_open(low, high, bound) for w in node.windows)
     return total
+
+
+def brings_results(program: Program, orders: Orders, after: Frontiers) -> bool:
+    """Whether progress alone, without rows, completes a window of a node that holds any: a frontier that changes
+    nothing is not worth a batch.
+    """
+    held = {m.node for m in orders.segments}
+    frontiers = [{s: p.frontier for s, p in progress.items()} for progress in (orders.progress, after)]
+    for step in (s for level in program.levels for s in level.steps if isinstance(s, JoinRows) and s.kind != "inner"):
+        for side in step.inputs:
+            complete = [meld_waits(side.complete, each).bound for each in frontiers]
+            if side.node in held and complete[0] != complete[1]:
+                return True
+    for node in program.pane_nodes():
+        known = [meld_waits(node.waits, each) for each in frontiers]
+        more = brings_windows(known[0].bound, known[1].bound, node.windows)
+        if node.name in held and (more or (node.groups and known[0].groups != known[1].groups)):
+            return True
+    return False
 
 
 def find_flush_bound(program: Program, manifest: Manifest) -> int | None:

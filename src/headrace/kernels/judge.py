@@ -2,23 +2,32 @@
 
 A row whose progressing value is null or beyond the horizon is not part of the stream: it goes to the late
 table with the reason, and so does a line that does not parse. A row behind the low-watermark counts in every
-window still open; if it has missed one, it is in the late table too.
+window still open; if it has missed one, it is in the late table too. So is a row that punctuation has said would not come:
+it contradicts, whether it has missed a window or not. Rows and punctuation of one batch have no order, so a
+punctuation binds from the next batch on. Where groups make progress by themselves, a row is measured by its group's bound.
+A join takes no row from behind the low-watermark, since rows it would have met may be gone; such a row is in the late table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headrace.program.messages import Orders
 from headrace.program.program import SourceStream
-from headrace.progress import meld
+from headrace.progress import NOTHING_KNOWN, Frontier, Group, find_promise
+from headrace.progress.waits import meld_waits
 from headrace.windows import WindowSpec
 
 LARGEST = 1 << 62  # ticks; beyond, the arithmetic of windows would leave 64 bits
+PART_OF_STREAM = ("late", "contradicts")  # reasons of rows that count all the same, where a window is open
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,16 @@ class Judge:
     lowest: int  # rows from here on have missed nothing
     limit: int  # the largest plausible value
     missable: tuple[tuple[WindowSpec, int], ...]  # windows, and the low-watermark by which they close
+    joined: int | None = None  # rows before this have missed partners of a join
+    early: tuple[tuple[WindowSpec, Frontier], ...] = ()  # windows that close group by group
+    promise: Frontier = NOTHING_KNOWN  # what punctuation says will not come
+    groups: tuple[str, ...] = ()  # source columns that tell groups apart
+    no_data: str | None = None  # the source column that is true for rows that only punctuate
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Source columns that a reason depends on, beside `_t`."""
+        return (*self.groups, *((self.no_data,) if self.no_data is not None else ()))
 
     @property
     def suspect_sql(self) -> str:
@@ -39,8 +58,9 @@ class Judge:
         """Whether a row is part of the stream, over `_t`."""
         return f"_t <= {self.limit} AND _t >= {-LARGEST}"
 
-    def find_reasons(self, ticks: pa.ChunkedArray) -> pa.Array:
-        """Why each row is kept in the late table; null if it need not be."""
+    def find_reasons(self, con: duckdb.DuckDBPyConnection, suspects: pa.Table) -> pa.Array:
+        """Why each row (`_t` and what the judge reads) is kept in the late table; null if it need not be."""
+        ticks = suspects.column("_t")
         missing = ticks.is_null().to_numpy()
         values = ticks.fill_null(0).to_numpy().astype(np.int64)
         implausible = ~missing & ((values > self.limit) | (values < -LARGEST))
@@ -48,8 +68,48 @@ class Judge:
         within = np.clip(values, -LARGEST, LARGEST)
         for window, low_watermark in self.missable:
             late |= window.missed(within, low_watermark)
-        words = np.where(missing, "null", np.where(implausible, "implausible", "late"))
-        return pa.array(words, pa.string(), mask=~(missing | implausible | late))
+        if self.joined is not None:
+            late |= values < self.joined
+        for window, frontier in self.early:
+            late |= window.missed(within, self._find_bounds(con, suspects, frontier))
+        contradicts = values < self._find_bounds(con, suspects, self.promise)
+        if self.no_data is not None:
+            data = ~suspects.column(self.no_data).fill_null(False).to_numpy()
+            late, contradicts = late & data, contradicts & data
+        words = np.where(contradicts, "contradicts", "late")
+        words = np.where(missing, "null", np.where(implausible, "implausible", words))
+        return pa.array(words, pa.string(), mask=~(missing | implausible | contradicts | late))
+
+    def _find_bounds(self, con: duckdb.DuckDBPyConnection, rows: pa.Table, frontier: Frontier) -> Array:
+        """The bound that holds for each row."""
+        rest = -LARGEST if frontier.bound is None else frontier.bound
+        if not frontier.groups:
+            return np.full(rows.num_rows, rest)
+        names = [f"g{i}" for i in range(len(self.groups))]
+        numbered = rows.select(list(self.groups)).rename_columns(names).append_column("_n", pa.array(range(len(rows))))
+        con.register("judged", numbered)
+        con.register("own_bounds", make_bounds_table(names, {g: (b,) for g, b in frontier.groups}, ("own",)))
+        same = " AND ".join(f"j.{n} IS NOT DISTINCT FROM b.{n}" for n in names)
+        sql = f"SELECT coalesce(own, {rest}) AS own FROM judged j LEFT JOIN own_bounds b ON {same} ORDER BY _n"
+        found = con.sql(sql).fetchnumpy()["own"]
+        con.unregister("judged")
+        con.unregister("own_bounds")
+        return np.asarray(found)
+
+
+def make_bounds_table(
+    names: list[str], bounds: Mapping[Group, tuple[int, ...]], values: tuple[str, ...]
+) -> pa.Table:
+    """Groups and their bounds as a table of columns `names` and `values`."""
+    keys = list(zip(*bounds, strict=True)) if bounds else [() for _ in names]
+    columns = {n: pa.array(k, pa.string() if all(v is None for v in k) else None) for n, k in zip(names, keys, strict=True)}
+    numbers = list(zip(*bounds.values(), strict=True)) if bounds else [() for _ in values]
+    return pa.table(columns | {n: pa.array(v, pa.int64()) for n, v in zip(values, numbers, strict=True)})
+
+
+def is_part_of_stream(reasons: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whether rows that are kept for these reasons count in open windows all the same."""
+    return pc.is_in(reasons, value_set=pa.array(PART_OF_STREAM))
 
 
 class Screened(NamedTuple):
@@ -60,13 +120,34 @@ class Screened(NamedTuple):
 
 
 def make_judge(orders: Orders, stream: SourceStream) -> Judge:
-    missable = []
-    for window, streams in stream.missable:
-        closed = meld(orders.progress[s].frontier for s in streams).bound
+    missable, early = [], []
+    frontiers = {name: p.frontier for name, p in orders.progress.items()}
+    for window, waits in stream.missable:
+        closed = meld_waits(waits, frontiers).bound
         if closed is not None:
             missable.append((window, closed))
-    low = orders.progress[stream.name].frontier.bound
-    return Judge(-LARGEST if low is None else max(low, -LARGEST), find_limit(orders, stream), tuple(missable))
+    for window, waits in stream.early:
+        frontier = meld_waits(waits, frontiers)
+        if frontier.groups:
+            early.append((window, frontier))
+    passed = [b for waits in stream.joined if (b := meld_waits(waits, frontiers).bound) is not None]
+    return Judge(
+        find_lowest(orders, stream),
+        find_limit(orders, stream),
+        tuple(missable),
+        max(passed, default=None),
+        tuple(early),
+        find_promise(stream.policy, orders.progress[stream.name].seen),
+        stream.groups,
+        None if stream.marks_are_data else stream.mark,
+    )
+
+
+def find_lowest(orders: Orders, stream: SourceStream) -> int:
+    """Rows from here on are behind no bound, of whichever group they are."""
+    frontier = orders.progress[stream.name].frontier
+    known = [b for b in (frontier.bound, *(own for _, own in frontier.groups)) if b is not None]
+    return max([*known, -LARGEST])
 
 
 def find_limit(orders: Orders, stream: SourceStream) -> int:

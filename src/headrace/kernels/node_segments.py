@@ -49,6 +49,10 @@ class NodeSegments:
         """The rows of this slot's mini-partitions, on the local disk without copying them."""
         return [self._rows_of(m) for m in self.live]
 
+    def read_between(self, low: int, high: int) -> list[pa.Table]:
+        """Those of the segments that cover values in [low, high]."""
+        return [self._rows_of(m) for m in self.live if m.span.low <= high and m.span.high > low]
+
     def retain(self, operator: Operator) -> None:
         """Let go of what nobody needs, and write what arrived, with a full tier."""
         needed = operator.needed_from()

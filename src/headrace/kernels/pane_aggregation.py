@@ -3,23 +3,53 @@
 What arrived and what state holds of a pane are alike and merge in any order, so a batch only appends; a row is merged
 with others of its group when a window closes and when segments are compacted. Which panes a closing window needs,
 which of them open windows will still need, and which may melt into one is the window's business (`windows/`).
+
+Where groups make progress by themselves (`GroupBounds`), a window of a group closes when the group's own bound passes
+its end: in (bound before, bound after] of the group. So what closes for all is closed for the groups that had not
+closed it already, and beyond it the windows of the groups that are ahead are closed, from the rows of these alone.
+State is let go of by the bound of all: it is no earlier for a group that is ahead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.kernels.close_windows import PaneRows, define_closed
+from headrace.kernels.judge import make_bounds_table
 from headrace.kernels.operator import FLOOR, Due
 from headrace.kernels.sql_pieces import columns, group_by, merge_list
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import PaneNode
+from headrace.program.program import ClosedWindows, PaneNode
+from headrace.progress import Frontier, Group
+from headrace.progress.propagate import brings_windows
 from headrace.state import Span
 from headrace.windows import Runs, WindowSpec
+
+
+@dataclass(frozen=True)
+class GroupBounds:
+    """The groups that are ahead of the rest, before or after the batch: group -> bounds."""
+
+    bounds: dict[Group, tuple[int, int]]
+
+    @property
+    def furthest(self) -> int:
+        return max(after for _, after in self.bounds.values())
+
+
+def find_group_bounds(before: Frontier, after: Frontier) -> GroupBounds | None:
+    """What two frontiers say of single groups; None if nothing."""
+    named = {g for g, _ in (*before.groups, *after.groups)}
+    if not named:
+        return None
+    old, new = dict(before.groups), dict(after.groups)
+    floor = [FLOOR if bound is None else bound for bound in (before.bound, after.bound)]
+    return GroupBounds({g: (old.get(g, floor[0]), new.get(g, floor[1])) for g in named})
 
 
 class PaneAggregation:
@@ -35,27 +65,33 @@ class PaneAggregation:
         born: int | None = None,  # only windows that start after this have seen all their rows
         last_report: int | None = None,  # of a flush, for windows that report without rows
         round_rows: int = 0,
+        groups: GroupBounds | None = None,  # of those that make progress by themselves
     ) -> None:
         self.node, self.space, self.before, self.after = node, space, before, after
         self._read_state, self._born, self._last_report = read_state, born, last_report
-        self._round_rows = round_rows
+        self._round_rows, self._groups = round_rows, groups
+        self._ahead: PaneRows | None = None
         self._arrived: list[pa.Table] = []
         self._rows: PaneRows | None = None
         self._loaded: list[pa.Table] | None = None
 
     def absorb(self, rows: pa.Table) -> None:
         self._arrived.append(rows)
-        self._rows = None
+        self._rows = self._ahead = None
 
     def arrived(self) -> list[pa.Table]:
         return self._arrived
 
     def due(self) -> Iterable[Due]:
         for window in self.node.windows:
-            runs = self._closing(window, self.before, self.after)
-            if not len(runs):
-                continue
-            rows = self._pane_rows()
+            yield from self._find_due(window, self._closing(window, self.before, self.after), self._pane_rows)
+            if self._groups is not None:
+                runs = self._closing(window, self.after, self._groups.furthest, self._ahead_rows)
+                yield from self._find_due(window, runs, self._ahead_rows)
+
+    def _find_due(self, window: WindowSpec, runs: Runs, read: Callable[[], PaneRows]) -> Iterable[Due]:
+        if len(runs):
+            rows = read()
             total = np.concatenate([[0], np.cumsum(rows.sizes)])
             count, cost = runs.stop - runs.first, total[runs.high] - total[runs.low]
             if int((count * cost).sum()) > self._round_rows:  # a window has no more results than there are groups
@@ -65,10 +101,53 @@ class PaneAggregation:
     def advance(self, low: int, high: int) -> None:
         for output in self.node.outputs:
             runs = self._closing(output.window, max(self.before, low), min(self.after, high))
-            if len(runs):
+            if self._groups is not None:
+                self._advance_groups(output, runs, self._groups, low, high)
+            elif len(runs):
                 define_closed(self.space, self.node, self._pane_rows(), output.window, runs, output.view)
             else:
                 self.space.define_empty(output.view)
+
+    def _advance_groups(self, output: ClosedWindows, runs: Runs, groups: GroupBounds, low: int, high: int) -> None:
+        """What closes for all, without what single groups have closed before, and what closes for single groups."""
+        view, rows = output.view, self._ahead_rows
+        ahead = self._closing(output.window, max(self.after, low), min(groups.furthest, high), rows)
+        parts = [f"{view}_all"] * bool(len(runs)) + [f"{view}_ahead"] * bool(len(ahead))
+        if not parts:
+            self.space.define_empty(view)
+            return
+        if len(runs):
+            define_closed(self.space, self.node, self._pane_rows(), output.window, runs, f"{view}_all")
+        if len(ahead):
+            define_closed(self.space, self.node, rows(), output.window, ahead, f"{view}_ahead")
+        before, after = (FLOOR if bound is None else bound for bound in (self.before, self.after))
+        keys, partials = columns(self.node)
+        listed = ", ".join(f"c.{name}" for name in (*keys, *partials, "_ws", "_we"))
+        united = " UNION ALL ".join(f"SELECT * FROM {part}" for part in parts)
+        due = f"_we > coalesce(_before, {before}) AND _we <= coalesce(_after, {after})"
+        sql = f"SELECT {listed} FROM ({united}) c LEFT JOIN {self._register_groups()} g ON {self._same_group('c')} WHERE {due}"
+        self.space.define_over(view, sql, parts)
+
+    def _register_groups(self) -> str:
+        name = f"groups_{self.node.name}"
+        assert self._groups is not None
+        names = [f"g{i}" for i in range(len(self.node.groups))]
+        table = make_bounds_table(names, self._groups.bounds, ("_before", "_after"))
+        return self.space.register(name, table, keep=True)
+
+    def _same_group(self, rows: str) -> str:
+        return " AND ".join(f"{rows}.k{key} IS NOT DISTINCT FROM g.g{i}" for i, key in enumerate(self.node.groups))
+
+    def _ahead_rows(self) -> PaneRows:
+        """The rows of the groups that are ahead."""
+        if self._ahead is None:
+            rows, name = self._pane_rows(), f"ahead_{self.node.name}"
+            if not rows.panes.size:
+                return rows
+            sql = f"SELECT r.* FROM {rows.name} r SEMI JOIN {self._register_groups()} g ON {self._same_group('r')}"
+            self.space.register(name, self.space.query(sql), keep=True)
+            self._ahead = self._count_panes(name)
+        return self._ahead
 
     def needed_from(self) -> int:
         if self.after <= FLOOR:
@@ -100,12 +179,15 @@ class PaneAggregation:
         return f"(SELECT * EXCLUDE (settled_pane) REPLACE (settled_pane AS pane) FROM {rows} JOIN settled USING (pane))"
 
     # -- parts --------------------
-    def _closing(self, window: WindowSpec, low: int, high: int) -> Runs:
+    def _closing(
+        self, window: WindowSpec, low: int, high: int, read: Callable[[], PaneRows] | None = None
+    ) -> Runs:
         if window.reports_without_rows and self._last_report is not None:
             high = min(high, self._last_report)
-        if high <= low:
+        if high <= FLOOR or not brings_windows(None if low <= FLOOR else low, high, [window]):
             return _NO_RUNS
-        runs = window.closing(self._pane_rows().panes, None if low <= FLOOR else low, high)
+        rows = self._pane_rows() if read is None else read()
+        runs = window.closing(rows.panes, None if low <= FLOOR else low, high)
         if self._born is None or not len(runs):
             return runs
         complete = int(np.searchsorted(window.start_of(wids := runs.wids()), self._born, "right"))
@@ -120,9 +202,12 @@ class PaneAggregation:
                 self._rows = PaneRows(name, np.empty(0, np.int64), np.empty(0, np.int64))
                 return self._rows
             self.space.register(name, pa.concat_tables(tables), keep=True)
-            counted = self.space.fetch_numpy(f"SELECT pane, count(*) AS n FROM {name} GROUP BY pane ORDER BY pane")
-            self._rows = PaneRows(name, np.asarray(counted["pane"]), np.asarray(counted["n"]))
+            self._rows = self._count_panes(name)
         return self._rows
+
+    def _count_panes(self, name: str) -> PaneRows:
+        counted = self.space.fetch_numpy(f"SELECT pane, count(*) AS n FROM {name} GROUP BY pane ORDER BY pane")
+        return PaneRows(name, np.asarray(counted["pane"]), np.asarray(counted["n"]))
 
     def _state(self) -> list[pa.Table]:
         """The state before the batch, read when the first window closes."""

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from headrace.errors import SourceError
 from headrace.kernels.connection import fetch_arrow
-from headrace.kernels.judge import Judge, Screened
+from headrace.kernels.judge import Judge, Screened, is_part_of_stream
 from headrace.program.messages import Split
 
 CHUNK_ROWS = 1_000_000
@@ -112,13 +112,14 @@ class FileChunk:
     ) -> tuple[pa.Table | None, pa.Table]:
         """The rows to keep as late, in the late table's schema; and those that are part of the stream."""
         con.register("raw", rows.append_column("_row", pa.array(np.arange(rows.num_rows))))
-        ticks = f"SELECT _row, {self.scan.tick} AS _t FROM raw"
+        judged = self.scan.select if rule.reads else f"{self.scan.tick} AS _t"
+        ticks = f"SELECT _row, {judged} FROM raw"
         suspects = fetch_arrow(con, f"SELECT * FROM ({ticks}) WHERE {rule.suspect_sql} ORDER BY _row")
-        reasons = rule.find_reasons(suspects.column("_t"))
+        reasons = rule.find_reasons(con, suspects)
         found = suspects.append_column("_reason", reasons).filter(reasons.is_valid())
         if not found.num_rows:
             return None, rows
-        rejected = found.filter(pc.not_equal(found.column("_reason"), "late")).column("_row").to_numpy()
+        rejected = found.filter(pc.invert(is_part_of_stream(found.column("_reason")))).column("_row").to_numpy()
         if len(rejected):
             usable = np.ones(rows.num_rows, bool)
             usable[rejected] = False

@@ -18,11 +18,13 @@ import pyarrow as pa
 from headrace.kernels import operator, payloads
 from headrace.kernels.connection import connect
 from headrace.kernels.gathering import Gathering
+from headrace.kernels.join_rows import define_join
 from headrace.kernels.node_segments import NodeSegments
-from headrace.kernels.operator import FLOOR, Operator, split_rounds
-from headrace.kernels.pane_aggregation import PaneAggregation
+from headrace.kernels.operator import CEILING, FLOOR, Operator, split_rounds
+from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.sql_pieces import pid_sql
+from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.messages import (
     Frontiers,
@@ -34,8 +36,17 @@ from headrace.program.messages import (
     StreamProgress,
     Timings,
 )
-from headrace.program.program import Advance, Compute, Emit, Node, PaneNode, Program, Send
-from headrace.progress import Frontier, advance, fold, meld
+from headrace.program.program import Advance, Compute, Emit, JoinRows, Node, PaneNode, Program, RowNode, Send
+from headrace.progress import (
+    NOTHING_SEEN,
+    Frontier,
+    Silence,
+    advance,
+    find_frontier_of,
+    fold,
+    keep_needed,
+)
+from headrace.progress.waits import meld_waits
 from headrace.state import pids_of
 
 
@@ -85,11 +96,12 @@ def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceRepo
     for stream in program.streams:
         before = orders.progress[stream.name]
         news = [r.seen[stream.name] for r in reports if stream.name in r.seen]
-        seen = fold([before.seen, *news])
-        frontier = advance(before.frontier, stream.policy.frontier(seen))
+        seen = fold([before.seen, *news, orders.told.get(stream.name, NOTHING_SEEN)])
+        silence = Silence(orders.now, stream.idle, orders.since) if stream.idle is not None else None
+        frontier = advance(before.frontier, find_frontier_of(stream.policy, seen, silence))
         if orders.flush is not None:
             frontier = advance(frontier, Frontier(orders.flush.bounds.get(stream.name)))
-        after[stream.name] = StreamProgress(seen, frontier)
+        after[stream.name] = StreamProgress(keep_needed(stream.policy, seen, frontier, silence), frontier)
     return after
 
 
@@ -105,6 +117,7 @@ class Slot:
         self.pids = pids_of(orders.route, slot)
         self._load = self._close = 0.0
         self._started = time.perf_counter()
+        self._frontiers = tuple({s: p.frontier for s, p in each.items()} for each in (orders.progress, after))
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
         self._result_pids: dict[str, np.ndarray] = {}
         self.segments = {
@@ -113,10 +126,14 @@ class Slot:
         self.operators = {name: self._operator(node) for name, node in self._nodes.items()}
 
     def _operator(self, node: Node) -> Operator:
+        if isinstance(node, RowNode):
+            needed = meld_waits(node.needed, self._frontiers[1]).bound
+            segments = self.segments[node.name]
+            return StoredRows(node, self.space, segments.read_between, FLOOR if needed is None else needed)
         if not isinstance(node, PaneNode):
             return Gathering(node, self.space)
-        before = meld(self.orders.progress[s].frontier for s in node.streams).bound
-        after = meld(self.after[s].frontier for s in node.streams).bound
+        known = [meld_waits(node.waits, frontiers) for frontiers in self._frontiers]
+        before, after = (frontier.bound for frontier in known)
         flush = self.orders.flush
         return PaneAggregation(
             node,
@@ -127,6 +144,7 @@ class Slot:
             self.orders.born.get(node.name),
             flush.reports.get(node.name) if flush is not None else None,
             operator.ROUND_ROWS,
+            find_group_bounds(*known) if node.groups else None,
         )
 
     def _read_state(self, node: str) -> list[pa.Table]:
@@ -141,7 +159,9 @@ class Slot:
         for node, table in arrived:
             self.operators[node].absorb(table)
         dues = [due for one in self.operators.values() for due in one.due()]
-        for low, high in split_rounds(dues, operator.ROUND_ROWS):
+        # a join meets all rows of a batch at once, also those that queries before it in this slot give
+        fed = any(isinstance(s, Send) and s.local and isinstance(self._nodes[s.node], RowNode) for s in self._steps)
+        for low, high in [(FLOOR, CEILING)] if fed else split_rounds(dues, operator.ROUND_ROWS):
             self.space.begin_round()
             yield from self._run_round(low, high)
         self._close = time.perf_counter() - self._started - self._load
@@ -150,6 +170,8 @@ class Slot:
         for step in self._steps:
             if isinstance(step, Advance):
                 self.operators[step.node].advance(low, high)
+            elif isinstance(step, JoinRows):
+                self._join(step)
             elif self.space.is_empty(step.source):
                 if isinstance(step, Compute):
                     self.space.define_empty(step.view)
@@ -159,6 +181,12 @@ class Slot:
                 yield from self._send(step)
             else:
                 self._emit(step)
+
+    def _join(self, step: JoinRows) -> None:
+        inputs = [self.operators[side.node] for side in step.inputs]
+        complete = [[meld_waits(side.complete, f).bound for f in self._frontiers] for side in step.inputs]
+        born = [self.orders.born.get(side.node) for side in step.inputs]
+        define_join(self.space, step, inputs, complete, born)  # type: ignore[arg-type]
 
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:
         node = self.program.node(step.node)
@@ -173,15 +201,15 @@ class Slot:
             yield from payloads.make_payloads(slot, node.name, part)
 
     def _emit(self, step: Emit) -> None:
-        table = self.space.query(step.sql, step.source)
-        if not table.num_rows:
-            return
-        if step.by_pid:
-            last = table.num_columns - 1
-            counts = np.bincount(table.column(last).to_numpy(), minlength=self.program.pids)
-            self._result_pids[step.node] = self._result_pids.get(step.node, 0) + counts
-            table = table.remove_column(last)
-        self.results.write(step.query, table)
+        for table in self.space.stream(step.sql, step.source):
+            if not table.num_rows:
+                continue
+            if step.by_pid:
+                last = table.num_columns - 1
+                counts = np.bincount(table.column(last).to_numpy(), minlength=self.program.pids)
+                self._result_pids[step.node] = self._result_pids.get(step.node, 0) + counts
+                table = table.remove_column(last)
+            self.results.write(step.query, table)
 
     # -- the end --------------------
     def finish(self, sources: Iterable[SourceReport]) -> SlotReport:

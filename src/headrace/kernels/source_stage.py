@@ -19,12 +19,14 @@ import pyarrow.compute as pc
 
 from headrace.kernels import payloads
 from headrace.kernels.connection import connect, fetch_arrow
-from headrace.kernels.judge import Judge, Screened, make_judge
+from headrace.kernels.judge import PART_OF_STREAM, Judge, Screened, make_judge
+from headrace.kernels.observe import observe_rows
 from headrace.kernels.result_files import read_schema, write_file
 from headrace.kernels.sql_pieces import group_by, pane_sql, pid_sql
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
-from headrace.program.program import PaneNode, Program, RowsQuery, SourceFeed
+from headrace.program.program import PaneNode, Program, RowFeed, RowNode, RowsQuery, SourceFeed
 from headrace.progress import Observation, fold
+from headrace.progress.waits import meld_waits
 
 
 class Chunk(Protocol):
@@ -50,14 +52,18 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
     con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
     seen = {s.name: Observation() for s in program.streams}
     counts = {s.name: StreamCount() for s in program.streams}
+    streams = {s.name: s for s in program.streams}
     rules = {s.name: make_judge(orders, s) for s in program.streams}
     feeds = [(node, feed) for node in program.pane_nodes() for feed in node.feeds]
+    row_feeds = [(node, feed) for node in program.row_nodes() for feed in node.feeds]
+    frontiers = {name: p.frontier for name, p in orders.progress.items()}
+    behind = {node.name: meld_waits(node.waits, frontiers).bound for node in program.row_nodes()}
     results: dict[str, Files] = {}
     for chunk in chunks:
         name = chunk.stream
         schema = program.late_schemas[name]
         screened = chunk.screen(con, rules[name], read_schema(schema))
-        seen[name] = fold([seen[name], Observation(screened.largest)])
+        seen[name] = fold([seen[name], observe_rows(con, streams[name], orders, screened.largest)])
         counts[name] = _count(counts[name], chunk.num_rows, screened.late)
         if screened.late is not None:
             file = write_file(orders.store, f"late/{name}", orders.version, screened.late, schema)
@@ -67,6 +73,11 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
                 partial = fetch_arrow(con, preaggregate_sql(node, feed, program.pids))
                 for slot, part in payloads.split_by_slot(partial, orders.route, orders.slots):
                     yield from payloads.make_payloads(slot, node.name, part)
+        for rows, given in row_feeds:
+            if given.stream == name:
+                found = fetch_arrow(con, feed_rows_sql(rows, given, program.pids, behind[rows.name]))
+                for slot, part in payloads.split_by_slot(found, orders.route, orders.slots):
+                    yield from payloads.make_payloads(slot, rows.name, part)
         for query in program.passing:
             if query.stream == name:
                 results[query.query] = (*results.get(query.query, ()), *_write_rows(con, orders, program, query))
@@ -77,9 +88,16 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
 
 
 def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
-    missed = pc.sum(pc.equal(late.column("_reason"), "late")).as_py() if late is not None else 0
-    rejected = late.num_rows - missed if late is not None else 0
-    return replace(count, rows=count.rows + rows, late=count.late + missed, rejected=count.rejected + rejected)
+    count = replace(count, rows=count.rows + rows)
+    if late is None:
+        return count
+    missed, contradicting = (pc.sum(pc.equal(late.column("_reason"), r)).as_py() or 0 for r in PART_OF_STREAM)
+    return replace(
+        count,
+        late=count.late + missed,
+        contradicting=count.contradicting + contradicting,
+        rejected=count.rejected + late.num_rows - missed - contradicting,
+    )
 
 
 def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int) -> str:
@@ -91,6 +109,14 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int) -> str:
     inner = f"SELECT {', '.join([pane, *keys, *subs])} FROM src{where}"
     inner += group_by(["pane", *(f"k{i}" for i in range(len(keys)))])
     return f"SELECT {pid_sql(node, pids)} AS pid, * FROM ({inner})"
+
+
+def feed_rows_sql(node: RowNode, feed: RowFeed, pids: int, behind: int | None) -> str:
+    """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those behind the low-watermark."""
+    listed = [*(f"{k} AS k{i}" for i, k in enumerate(feed.keys)), *(f"{v} AS v{i}" for i, v in enumerate(feed.values))]
+    conditions = [*([feed.where] if feed.where else []), *([f"_t >= {behind}"] if behind is not None else [])]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT {pid_sql(node, pids)} AS pid, * FROM (SELECT {', '.join(['_t', *listed])} FROM src{where})"
 
 
 def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:

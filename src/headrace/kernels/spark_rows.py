@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.kernels.connection import fetch_arrow
-from headrace.kernels.judge import Judge, Screened
+from headrace.kernels.judge import Judge, Screened, is_part_of_stream
 from headrace.logical.source_formats import MALFORMED
 
 CHUNK_ROWS = 2_000_000
@@ -49,10 +49,11 @@ class RowChunk:
         row, columns, table = self.layout.rows[self.stream], self.layout.columns[self.stream], self.table
         whole, found = table.column(row), None
         if whole.null_count < table.num_rows:
-            suspects = table.select(["_t", row]).rename_columns(["_t", "_row"]).filter(whole.is_valid())
-            reasons = rule.find_reasons(suspects.column("_t"))
+            names = ["_t", row, *(columns[c] for c in rule.reads)]
+            suspects = table.select(names).rename_columns(["_t", "_row", *rule.reads]).filter(whole.is_valid())
+            reasons = rule.find_reasons(con, suspects)
             found = suspects.append_column("_reason", reasons).filter(reasons.is_valid())
-            if pc.any(pc.not_equal(found.column("_reason"), "late")).as_py():
+            if not pc.all(is_part_of_stream(found.column("_reason"))).as_py():
                 con.register("screened", table)
                 table = fetch_arrow(con, f"SELECT * FROM screened WHERE {rule.usable_sql}")
                 con.unregister("screened")

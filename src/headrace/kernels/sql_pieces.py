@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.program.program import Node
+from headrace.program.program import GatherNode, Node, PaneNode
 
 
 def pane_sql(time: str, width: int, offset: int) -> str:
@@ -23,12 +23,12 @@ def hash_pid_sql(keys: Sequence[str], pids: int) -> str:
     return f"(hash({', '.join(keys)}) % {pids})::USMALLINT" if keys else "0::USMALLINT"
 
 
-def columns(node: Node) -> tuple[list[str], list[str]]:
+def columns(node: PaneNode | GatherNode) -> tuple[list[str], list[str]]:
     """Key and partial column names."""
     return [f"k{i}" for i in range(node.keys)], [f"p{i}" for i in range(len(node.merges))]
 
 
-def merge_list(node: Node) -> list[str]:
+def merge_list(node: PaneNode | GatherNode) -> list[str]:
     return [f"{merge} AS p{i}" for i, merge in enumerate(node.merges)]
 
 

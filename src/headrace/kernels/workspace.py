@@ -11,13 +11,15 @@ is limited and it spills beyond (`connection`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from headrace.kernels.connection import fetch_arrow
+
+STREAM_ROWS = 1_000_000
 
 
 class Workspace:
@@ -56,6 +58,10 @@ class Workspace:
         else:
             self._with[view] = [*items, f"{view} AS ({sql})"]
 
+    def define_over(self, view: str, sql: str, reads: Sequence[str]) -> None:
+        """A relation by SQL over several relations."""
+        self.define(view, sql, None, [item for name in reads for item in self._with[name]])
+
     def store(self, name: str, sql: str) -> None:
         """A temporary table of this round."""
         self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
@@ -70,6 +76,12 @@ class Workspace:
     def query(self, sql: str, reads: str | None = None) -> pa.Table:
         """The rows of a statement over the relation `reads`."""
         return fetch_arrow(self.con, _with_clause(self._with[reads] if reads is not None else []) + sql)
+
+    def stream(self, sql: str, reads: str) -> Iterator[pa.Table]:
+        """The rows of a statement over the relation `reads`, piece by piece: no more of them is held than that."""
+        reader = self.con.sql(_with_clause(self._with[reads]) + sql).to_arrow_reader(STREAM_ROWS)
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
 
     def fetch_numpy(self, sql: str) -> dict[str, Any]:
         """The columns of a small statement."""

@@ -1,15 +1,18 @@
 """The query graph: what each relation *is*, with no engine in sight.
 
-A relation is one of five things, and the first distinction is the important one:
+A relation is one of six things, and the first distinction is the important one:
 
 * a *raw* relation (`Rows`) is stateless: selections and projections of streams, melded by UNION ALL. It is
   kept flattened, as branches that each read one stream, so that a window over any tower of selects and
   unions still reads the stream's own columns (document 003 §4.2: Select passes progress on, Project maps
-  it, Union takes the minimum);
+  it, Union takes the minimum). A `Join` of relations gives raw rows too, which carry the progressing attributes of
+  all its inputs; a `Derive` or a `Merge` of raw relations is raw;
 * a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when
   progress passes the window's end. It is an `Aggregate` over a raw relation (with a window) or over a
   windowed one (with a window of its own, or "the same window", by wid); a `Derive`, a selection or
   projection of one windowed relation; or a `Merge`, a UNION ALL of several.
+
+The columns of a join are called `input.column`, one name each, so that expressions over it are like any others.
 
 Expressions are sqlglot's, in Spark's dialect, over the columns of the input relation. An aggregate's
 outputs and HAVING are over `k0…` (group-by values), `a0…` (aggregate values), `window_start`, `window_end`.
@@ -22,8 +25,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from headrace.logical.time_bounds import TimeBounds
 from headrace.progress import Policy
-from headrace.windows import WindowSpec
+from headrace.windows import Sliding, WindowSpec
 
 WINDOW_COLUMNS = ("window_start", "window_end")
 LINE_FORMATS = ("csv", "json")
@@ -41,6 +45,11 @@ class Stream:
     horizon: int | None = None  # how far ahead of the clock a progressing value may be (ticks)
     format: str | None = None  # None: the DataFrame is given in Python
     options: tuple[tuple[str, str], ...] = ()
+    mark: exp.Expr | None = None  # true for rows that punctuate
+    marks_are_data: bool = True  # whether such rows are rows of the stream too
+    beside: str | None = None  # the table or function that tells bounds beside the stream
+    groups: tuple[str, ...] = ()  # columns: each group of rows makes progress by itself
+    idle: int | None = None  # ticks of silence after which progress follows the clock
 
     def option(self, name: str) -> str | None:
         """An option of the source, whatever the case of its name."""
@@ -113,6 +122,52 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
+class JoinInput:
+    """A relation that takes part in a join: what its rows are matched by, over its own columns."""
+
+    relation: str
+    alias: str
+    time: str  # the column whose progress the join goes by
+    keys: tuple[exp.Expr, ...]  # the i-th keys of all inputs are equal
+
+
+@dataclass(frozen=True)
+class JoinColumn:
+    """A column of a join: that of an input."""
+
+    name: str
+    input: int
+    column: str
+
+
+@dataclass(frozen=True)
+class Join:
+    """Rows of several relations with equal keys that are near in time.
+
+    `kind` is inner (any number of inputs), or of two inputs left, full, semi or anti: the first input is the one whose
+    rows are kept, or looked up. With one input it is distinct: a row is there if no row before it had the same keys.
+    `condition` is over the join's columns, those of `hidden` included, which it has for
+    nobody else. With a `window` each result is there once for every window its rows share, and has its bounds.
+    """
+
+    name: str
+    inputs: tuple[JoinInput, ...]
+    kind: str
+    bounds: TimeBounds
+    condition: exp.Expr | None
+    visible: tuple[JoinColumn, ...]
+    hidden: tuple[JoinColumn, ...]
+    unit: str
+    window: Sliding | None = None
+    order: str = ""  # how its inputs came to be joined, for EXPLAIN
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        shown = WINDOW_COLUMNS if self.window is not None else ()
+        return tuple(c.name for c in self.visible) + shown
+
+
+@dataclass(frozen=True)
 class Derive:
     name: str
     input: str
@@ -133,14 +188,15 @@ class Merge:
     columns: tuple[str, ...]
 
 
-Windowed = Aggregate | Derive | Merge
-Relation = Rows | Windowed
+Relation = Rows | Join | Aggregate | Derive | Merge
 
 
 def inputs_of(relation: Relation) -> tuple[str, ...]:
     """The relations (not streams) a relation reads."""
     if isinstance(relation, Rows):
         return ()
+    if isinstance(relation, Join):
+        return tuple(i.relation for i in relation.inputs)
     return relation.inputs if isinstance(relation, Merge) else (relation.input,)
 
 
@@ -160,6 +216,13 @@ class Graph:
         else:
             found = {s for parent in inputs_of(relation) for s in self.streams_of(parent)}
         return tuple(sorted(found))
+
+    def is_windowed(self, name: str) -> bool:
+        """Whether the rows of a relation appear window by window, when progress passes the window's end."""
+        relation = self.relations[name]
+        if isinstance(relation, (Rows, Join)):
+            return False
+        return isinstance(relation, Aggregate) or all(map(self.is_windowed, inputs_of(relation)))
 
     def reachable(self, names: Iterable[str]) -> set[str]:
         """The relations `names` and all they read, directly or not."""

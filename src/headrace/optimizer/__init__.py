@@ -2,8 +2,8 @@
 
 The order, and why: pruning first, since nothing is decided for what nobody reads; types before sharing and placing,
 which compare expressions as cast; progress before the last check, which asks for it; tables before placement, which
-partitions them; state bounds and source columns when the tables are known; who reads a source when its expressions
-are. The last rule only reads and refuses.
+partitions them; who closes groups early when all readers are placed; state bounds and source columns when the
+tables are known; who reads a source when its expressions are. The last rule only reads and refuses.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from headrace.logical.graph import Graph
 from headrace.optimizer.bound_state import bound_state
 from headrace.optimizer.check_plan import check_plan
 from headrace.optimizer.choose_reader import choose_reader
+from headrace.optimizer.close_groups import close_groups
 from headrace.optimizer.collect_columns import collect_columns
 from headrace.optimizer.pass_progress import pass_progress
 from headrace.optimizer.place_relations import place_relations
@@ -28,6 +29,7 @@ RULES: tuple[Callable[..., Plan], ...] = (
     pass_progress,
     share_panes,
     place_relations,
+    close_groups,
     bound_state,
     collect_columns,
     choose_reader,

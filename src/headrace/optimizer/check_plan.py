@@ -1,8 +1,7 @@
 """The last rule only reads: it refuses a plan that could never give an answer, or never let go of its state.
 
-* An aggregate over rows needs a window on the attribute that makes progress: otherwise no group would ever be
-  complete. Whether progress reaches it is found by letting every stream advance and asking each relation on the way
-  (`pass_progress.find_frontier`).
+* An aggregate over rows needs a window on an attribute that makes progress: otherwise no group would ever be
+  complete.
 * An aggregate in the window of its input needs all rows of a window in one batch: inputs over different streams
   close their windows at different times.
 * Every table has a bound on its state.
@@ -11,23 +10,21 @@
 from __future__ import annotations
 
 from headrace.errors import InternalError, PlanError
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Relation, Rows
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Relation
+from headrace.logical.progress_columns import ProgressColumns, find_time
 from headrace.optimizer.describe import describe_input
-from headrace.optimizer.pass_progress import find_frontier
 from headrace.optimizer.plan import Plan
-from headrace.progress import Frontier
 
 
 def check_plan(plan: Plan) -> Plan:
-    streams = {name: Frontier(0) for name in plan.graph.streams}
     for name in plan.relations:
         relation = plan.graph.relations[name]
         if not isinstance(relation, Aggregate):
             continue
         source = plan.graph.relations[relation.input]
         try:
-            if isinstance(source, Rows):
-                _check_window(plan.graph, relation, source, find_frontier(plan.graph, source.name, streams))
+            if not plan.graph.is_windowed(source.name):
+                _check_window(plan.graph, relation, plan.passages[source.name].columns)
             else:
                 _check_input(plan.graph, relation, source)
         except PlanError as e:
@@ -38,22 +35,26 @@ def check_plan(plan: Plan) -> Plan:
     return plan
 
 
-def _check_window(graph: Graph, relation: Aggregate, source: Rows, frontier: Frontier) -> None:
-    name = describe_input(graph, source.name)
+def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) -> None:
+    name = describe_input(graph, relation.input)
     if relation.window is None:
         raise PlanError(
             f"no window: the aggregate over {name} would never be complete, and its state never purged. "
             "Write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE], or RANGE ALL for a landmark window"
         )
-    if frontier.bound is None:
+    if not progress:
         raise PlanError(
             f"{name} has no progressing attribute left (it is not among its columns), so the "
-            f"window could never close: keep it in the SELECT of {'the sub-select' if '$' in source.name else name}"
+            f"window could never close: keep it in the SELECT of {'the sub-select' if '$' in relation.input else name}"
         )
-    if relation.on is not None and relation.on.lower() != str(source.time).lower():
+    if find_time(graph, relation) is None:
+        known = " or ".join(progress)
+        if relation.on is None:
+            example = next(iter(progress))
+            raise PlanError(f"{name} makes progress on {known}: say which of them the window is on, like WA {example}")
         raise PlanError(
-            f"the window is on {relation.on!r}, but {name} makes progress on {source.time!r}, "
-            f"so it could never close: put the window on {source.time}"
+            f"the window is on {relation.on!r}, but {name} makes progress on {known!r}, "
+            f"so it could never close: put the window on {known}"
         )
 
 

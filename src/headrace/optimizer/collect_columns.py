@@ -11,9 +11,22 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from headrace.dialect.duck_expression import spark_sql
-from headrace.logical.graph import Aggregate, Branch, Rows
-from headrace.optimizer.plan import CallColumns, PaneTable, PassingRows, Plan, SourceColumn, TableFeed, Typer
-from headrace.optimizer.trace_columns import trace_to_stream
+from headrace.errors import PlanError
+from headrace.logical.graph import Aggregate, Branch, Rows, Stream
+from headrace.logical.rewrite import substitute
+from headrace.optimizer.plan import (
+    CallColumns,
+    ObservedColumns,
+    PaneTable,
+    PassingRows,
+    Plan,
+    RowFeedColumns,
+    RowTable,
+    SourceColumn,
+    TableFeed,
+    Typer,
+)
+from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column, trace_to_stream
 
 
 def collect_columns(plan: Plan, typer: Typer) -> Plan:
@@ -23,14 +36,27 @@ def collect_columns(plan: Plan, typer: Typer) -> Plan:
         for t in plan.tables.values()
         if isinstance(t, PaneTable) and t.windows and isinstance(plan.graph.relations[_input(plan, t)], Rows)
     }
+    row_feeds = {
+        t.id: tuple(f for leaf in find_leaves(plan.graph, t.input) for f in collecting.feed_rows(t, leaf))
+        for t in plan.tables.values()
+        if isinstance(t, RowTable)
+    }
     passing = tuple(collecting.pass_rows())
+    observed = {name: collecting.observe(stream) for name, stream in plan.graph.streams.items()}
     columns = {}
     for stream, expressions in collecting.expressions.items():
         types = typer.types(stream, list(expressions.values()))
         columns[stream] = tuple(
             SourceColumn(f"c{i}", e, t) for i, (e, t) in enumerate(zip(expressions.values(), types, strict=True))
         )
-    return plan.with_(columns=columns, feeds=feeds, passing=passing)
+    for name, found in observed.items():
+        mark = next((c for c in columns[name] if c.name == found.mark), None)
+        if mark is not None and mark.type != "boolean":
+            raise PlanError(
+                f"stream {name}: PUNCTUATED BY takes a predicate, true for rows that punctuate; "
+                f"{mark.expression.sql(dialect='spark')} is {mark.type}"
+            )
+    return plan.with_(columns=columns, feeds=feeds, row_feeds=row_feeds, passing=passing, observed=observed)
 
 
 def _input(plan: Plan, table: PaneTable) -> str:
@@ -49,6 +75,10 @@ class _Collecting:
         mine.setdefault(spelled, expression)
         return f"c{list(mine).index(spelled)}"
 
+    def observe(self, stream: Stream) -> ObservedColumns:
+        groups = tuple(self.name(stream.name, exp.column(c)) for c in stream.groups)
+        return ObservedColumns(groups, self.name(stream.name, stream.mark) if stream.mark is not None else None)
+
     def feed(self, table: PaneTable) -> tuple[TableFeed, ...]:
         members = {name: self.plan.graph.relations[name] for name in table.members}
         first = members[table.members[0]]
@@ -64,6 +94,19 @@ class _Collecting:
             }
             out.append(TableFeed(branch.stream, where, keys, calls))
         return tuple(out)
+
+    def feed_rows(self, table: RowTable, source: Rows) -> list[RowFeedColumns]:
+        """What a table of rows needs of each branch of `source`, which it reads directly or as an arm of a union."""
+        theirs, ours = self.plan.types.get(source.name, {}), self.plan.types.get(table.input, {})
+        alike = {c: cast_to(name_column(c), theirs.get(c), ours.get(c)) for c in source.columns}
+        keys = [substitute(k, alike) for k in table.keys]
+        out = []
+        for branch in source.branches:
+            where = self.name(branch.stream, branch.where) if branch.where is not None else None
+            traced = tuple(self._trace(source, branch, k) for k in keys)
+            values = tuple(self._trace(source, branch, alike[c]) for c in table.columns)
+            out.append(RowFeedColumns(branch.stream, where, traced, values))
+        return out
 
     def _calls(self, member: Aggregate, branch: int) -> tuple[CallColumns, ...]:
         source = self.plan.graph.relations[member.input]

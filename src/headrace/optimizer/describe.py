@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from headrace.logical.graph import Graph, Rows
+from headrace.logical.graph import Graph, Rows, Stream
+from headrace.progress import ByGroup, Punctuated, Slack, SlackRows
 from headrace.windows import Cumulative, Sliding, WindowSpec
 
 _SIZES = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1000, "ms"))
@@ -14,10 +15,31 @@ def describe_length(ticks: int, unit: str) -> str:
     """A number of ticks as a person would write it."""
     if unit != "us":
         return str(ticks)
+    if ticks == 0:
+        return "0 s"
     for size, name in _SIZES:
-        if ticks % size == 0 and ticks:
+        if ticks % size == 0:
             return f"{ticks // size} {name}"
     return f"{ticks} µs"
+
+
+def describe_progress(stream: Stream) -> str:
+    """How the progress of a stream is known."""
+    own = stream.policy.policy if isinstance(stream.policy, ByGroup) else stream.policy
+    if isinstance(own, Slack) and own.bound:
+        text = f"slack {describe_length(own.bound, stream.unit)}"
+    elif isinstance(own, SlackRows):
+        text = f"slack {own.rows} rows"
+    elif isinstance(own, Punctuated):
+        text = f"punctuated from {stream.beside!r}"
+        if stream.mark is not None:
+            text = f"punctuated by {stream.mark.sql(dialect='spark')}"
+            text += "" if stream.marks_are_data else " (not data)"
+    else:
+        text = "ordered"
+    if stream.groups:
+        text += f" {'for' if isinstance(own, Punctuated) else 'per'} ({', '.join(stream.groups)})"
+    return text + (f", idle after {describe_length(stream.idle, stream.unit)}" if stream.idle is not None else "")
 
 
 def describe_window(window: WindowSpec, unit: str) -> str:

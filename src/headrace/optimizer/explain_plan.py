@@ -10,10 +10,10 @@ import json
 from typing import Any
 
 from headrace.errors import OptionError
-from headrace.logical.graph import Aggregate, Graph, Merge, Rows, Stream, inputs_of
-from headrace.optimizer.describe import describe_length, describe_window
-from headrace.optimizer.plan import PaneTable, Plan, Table
-from headrace.progress import Slack
+from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows, Stream, inputs_of
+from headrace.optimizer.describe import describe_length, describe_progress, describe_window
+from headrace.optimizer.plan import PaneTable, Plan, RowTable, Table
+from headrace.progress.waits import Back, Wait
 
 
 def explain_plan(plan: Plan, format: str = "text") -> str:
@@ -53,14 +53,15 @@ def _tables(plan: Plan) -> list[Table]:
 
 
 def _stream_line(plan: Plan, stream: Stream) -> str:
-    slack = stream.policy.bound if isinstance(stream.policy, Slack) else 0
-    progress = f"slack {describe_length(slack, stream.unit)}" if slack else "ordered"
+    progress = describe_progress(stream)
     reading, columns = plan.readings[stream.name], len(plan.columns[stream.name])
     reader = "its files are read in the tasks" if reading.in_tasks else f"read by Spark: {reading.reason}"
     return f"stream {stream.name}: progressing on {stream.on}, {progress}; {_count(columns, 'expression')}; {reader}"
 
 
 def _table_lines(plan: Plan, table: Table) -> list[str]:
+    if isinstance(table, RowTable):
+        return _row_table_lines(plan, table)
     member = plan.graph.relations[table.members[0]]
     assert isinstance(member, Aggregate)
     unit = member.unit
@@ -74,7 +75,57 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
         lines.append(f"    {'  ' * depth}{name:<{width - 2 * depth}}  {_describe(plan.graph, name)}")
     bound = plan.bounds[table.id]
     lines.append(f"    keeps {bound.keeps} {bound.until}")
+    if table.id in plan.early:
+        groups = ", ".join(member.keys[i].sql(dialect="spark") for i in plan.early[table.id])
+        lines.append(f"    closes the windows of each ({groups}) by its own progress")
     return lines
+
+
+def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
+    """A table of rows, and under the table of its first input each join, with what reads it in the same slots."""
+    by = ", ".join(table.keys[i].sql(dialect="spark") for i in table.partition) or "nothing (one mini-partition)"
+    lines = [f"{table.id}  {table.label}: partitioned by {by}"]
+    for name in table.members:
+        join = plan.graph.relations[name]
+        if not isinstance(join, Join) or plan.inputs_of.get(name, ("",))[0] != table.id:
+            continue
+        lines.append(f"    {describe_join(plan, join)}")
+        shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
+        for reader, depth in dict.fromkeys(shown):
+            lines.append(f"      {'  ' * depth}{reader}  {_describe(plan.graph, reader)}")
+    bound = plan.bounds[table.id]
+    lines.append(f"    keeps {bound.keeps} {bound.until}")
+    return lines
+
+
+def describe_join(plan: Plan, join: Join) -> str:
+    """A join in a line: what meets what, how near in time, in which order."""
+    tables = plan.inputs_of.get(join.name, ())
+    if join.kind == "distinct":
+        return f"distinct rows of {tables[0]}"
+    inputs = " ⋈ ".join(f"{i.alias} ({t})" for i, t in zip(join.inputs, tables, strict=False))
+    near = []
+    for i, one in enumerate(join.inputs):
+        for j in range(i + 1, len(join.inputs)):
+            common = next((w for w in join.bounds.windows if {w.one, w.other} == {i, j}), None)
+            if common is not None:
+                near.append(f"the same window of {describe_length(common.width, join.unit)}")
+                continue
+            start, end = -join.bounds.reach(j, i), join.bounds.reach(i, j)
+            moments = [f"{describe_length(abs(t), join.unit)} {'before' if t < 0 else 'after'} it" for t in (start, end)]
+            span = moments[0] if start == end else f"from {moments[0]} to {moments[1]}"
+            near.append(f"{join.inputs[j].alias} against {one.alias}: {span}")
+    order = f"; {join.order}" if join.order else ""
+    return f"{join.kind} join of {inputs}: {', '.join(dict.fromkeys(near))}{order}"
+
+
+def describe_wait(wait: Wait, unit: str) -> str:
+    """What an attribute waits for, in words."""
+    steps = [
+        f"less {describe_length(s.ticks, unit)}" if isinstance(s, Back) else f"down to {describe_length(s.width, unit)}"
+        for s in wait.steps
+    ]
+    return " ".join([wait.stream, *steps])
 
 
 def _exchange_lines(plan: Plan) -> list[str]:
@@ -106,6 +157,8 @@ def _describe(graph: Graph, name: str) -> str:
     relation = graph.relations[name]
     if isinstance(relation, Aggregate):
         return describe_window(relation.window, relation.unit) if relation.window else "same window"
+    if isinstance(relation, Derive) and isinstance(graph.relations[relation.input], Join):
+        return "rows of the join"
     return "union" if isinstance(relation, Merge) else "stateless"
 
 
@@ -115,6 +168,7 @@ def _make_data(plan: Plan) -> dict[str, Any]:
         "streams": {
             s.name: {
                 "progressing": s.on,
+                "progress": describe_progress(s),
                 "reading": "tasks" if plan.readings[s.name].in_tasks else "spark",
                 "reason": plan.readings[s.name].reason,
                 "columns": {c.name: c.expression.sql(dialect="spark") for c in plan.columns[s.name]},
@@ -125,7 +179,10 @@ def _make_data(plan: Plan) -> dict[str, Any]:
             name: {
                 "columns": dict(plan.types[name]),
                 "waits_for": list(plan.passages[name].streams),
-                "progress": plan.passages[name].attribute,
+                "progress": {
+                    column: [describe_wait(w, plan.graph.relations[name].unit) for w in waits]
+                    for column, waits in plan.passages[name].columns.items()
+                },
                 "parts": [
                     {"level": p.level, "partition": None if p.partition is None else list(p.partition), "table": p.table}
                     for p in plan.parts.get(name, ())
@@ -144,7 +201,7 @@ def _make_data(plan: Plan) -> dict[str, Any]:
 
 def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
     member = plan.graph.relations[table.members[0]]
-    assert isinstance(member, Aggregate)
+    keys = table.keys if isinstance(table, RowTable) else member.keys if isinstance(member, Aggregate) else ()
     windows = table.windows if isinstance(table, PaneTable) else ()
     return {
         "table": table.id,
@@ -152,17 +209,26 @@ def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
         "level": table.level,
         "streams": list(plan.streams_of(table.id)),
         "pane": table.grid.width if isinstance(table, PaneTable) else None,
-        "partition": [member.keys[i].sql(dialect="spark") for i in table.partition],
+        "partition": [keys[i].sql(dialect="spark") for i in table.partition],
         "windows": [describe_window(w, member.unit) for w in windows],
         "queries": _queries_of(plan, table),
         "keeps": plan.bounds[table.id].keeps,
         "until": plan.bounds[table.id].until,
+        "early": [keys[i].sql(dialect="spark") for i in plan.early.get(table.id, ())],
     }
 
 
 def _queries_of(plan: Plan, table: Table) -> list[str]:
-    """The queries whose results come from a table."""
-    return [q for q in plan.schemas if any(p.table == table.id for p in plan.parts.get(q, ()))]
+    """The queries whose results come from a table; those of a join from the tables of all its inputs."""
+    found = []
+    for query in plan.schemas:
+        tables = {p.table for p in plan.parts.get(query, ())}
+        for name in plan.graph.reachable([query]):
+            if plan.inputs_of.get(name, ("",))[0] in tables:
+                tables |= set(plan.inputs_of[name])
+        if table.id in tables:
+            found.append(query)
+    return found
 
 
 # -- drawing --------------------
@@ -176,9 +242,10 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
     for table in _tables(plan):
         member = plan.graph.relations[table.members[0]]
         pane = isinstance(table, PaneTable) and describe_length(table.grid.width, member.unit)
-        detail = f"panes of {pane}" if pane else "same window"
+        detail = f"panes of {pane}" if pane else "rows" if isinstance(table, RowTable) else "same window"
         nodes.append({"id": f"n:{table.id}", "label": table.label, "kind": "panes", "detail": detail})
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.feeds.get(table.id, ())]
+        edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.row_feeds.get(table.id, ())]
     for name in plan.schemas:
         relation = plan.graph.relations[name]
         nodes.append({"id": f"q:{name}", "label": name, "kind": "query", "detail": _describe(plan.graph, name)})

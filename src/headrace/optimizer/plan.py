@@ -14,8 +14,10 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from headrace.logical.graph import Graph
+from headrace.logical.graph import Aggregate, Graph, Join
+from headrace.logical.progress_columns import ProgressColumns, find_waits
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.progress.waits import Waits
 from headrace.windows import Grid, WindowSpec
 
 PIDS = 128
@@ -58,11 +60,21 @@ class AggregateTypes:
 
 
 @dataclass(frozen=True)
+class JoinTypes:
+    """Spark's types of a join's keys: those they are compared in, and those of each input."""
+
+    keys: tuple[str, ...]
+    inputs: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Passage:
-    """How progress passes through a relation: the streams it waits for, and the column that carries it."""
+    """How progress passes through a relation: the columns that carry it, each with what it waits for. Without any,
+    nothing that stands on the relation could ever be complete.
+    """
 
     streams: tuple[str, ...]
-    attribute: str | None  # None: no column does, so nothing that stands on it could ever be complete
+    columns: ProgressColumns
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,27 @@ class GatherTable:
     partition: tuple[int, ...]
 
 
-Table = PaneTable | GatherTable
+@dataclass(frozen=True)
+class RowTable:
+    """Rows of a relation kept by key, for the joins that `readers` names with the number of their input."""
+
+    id: str
+    label: str
+    input: str
+    keys: tuple[exp.Expr, ...]  # over the columns of the input, in the types that all inputs of a join have
+    types: tuple[str, ...]
+    columns: tuple[str, ...]  # of the input, that readers need
+    readers: tuple[tuple[str, int], ...]
+    level: int
+    partition: tuple[int, ...]
+    generation: int
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(join for join, _ in self.readers))
+
+
+Table = PaneTable | GatherTable | RowTable
 
 
 @dataclass(frozen=True)
@@ -142,6 +174,16 @@ class TableFeed:
 
 
 @dataclass(frozen=True)
+class RowFeedColumns:
+    """What a table of rows needs of one branch of its input: names of source columns."""
+
+    stream: str
+    where: str | None
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PassingRows:
     """A stateless query's rows of one stream: names of source columns."""
 
@@ -149,6 +191,14 @@ class PassingRows:
     stream: str
     where: str | None
     columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ObservedColumns:
+    """What the progress of a stream is read from: names of source columns."""
+
+    groups: tuple[str, ...] = ()
+    mark: str | None = None  # true for punctuating rows
 
 
 @dataclass(frozen=True)
@@ -175,18 +225,23 @@ class Plan:
     used: frozenset[str] = frozenset()  # those of queries that are not retired
     types: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     aggregates: Mapping[str, AggregateTypes] = field(default_factory=dict)
+    joins: Mapping[str, JoinTypes] = field(default_factory=dict)
     schemas: Mapping[str, bytes] = field(default_factory=dict)  # Arrow's, of results by query
     late_schemas: Mapping[str, bytes] = field(default_factory=dict)
     passages: Mapping[str, Passage] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     table_of: Mapping[str, str | None] = field(default_factory=dict)  # aggregation -> table; None: computed in place
+    inputs_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # join -> the table of each input
     parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     exchanges: tuple[Exchange, ...] = ()
     bounds: Mapping[str, StateBound] = field(default_factory=dict)  # by table
     columns: Mapping[str, tuple[SourceColumn, ...]] = field(default_factory=dict)  # by stream
     feeds: Mapping[str, tuple[TableFeed, ...]] = field(default_factory=dict)  # by table
+    row_feeds: Mapping[str, tuple[RowFeedColumns, ...]] = field(default_factory=dict)  # by table
     passing: tuple[PassingRows, ...] = ()
     readings: Mapping[str, Reading] = field(default_factory=dict)  # by stream
+    observed: Mapping[str, ObservedColumns] = field(default_factory=dict)  # by stream
+    early: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # table -> keys by which groups close on their own
 
     def with_(self, **decided: object) -> Plan:
         """The plan with more decided."""
@@ -197,6 +252,17 @@ class Plan:
         """How many exchanges there are one after the other."""
         return 1 + max((t.level for t in self.tables.values()), default=0)
 
+    def waits_of(self, table: str) -> Waits:
+        """What progress of a table waits for."""
+        found = self.tables[table]
+        if isinstance(found, RowTable):
+            join = self.graph.relations[found.readers[0][0]]
+            assert isinstance(join, Join)
+            return self.passages[found.input].columns[join.inputs[found.readers[0][1]].time]
+        aggregate = self.graph.relations[found.members[0]]
+        assert isinstance(aggregate, Aggregate)
+        return find_waits(self.graph, aggregate)
+
     def streams_of(self, table: str) -> tuple[str, ...]:
         """The streams whose progress a table waits for."""
-        return self.passages[self.tables[table].members[0]].streams
+        return tuple(sorted({wait.stream for wait in self.waits_of(table)}))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from headrace.logical.graph import Branch, Rows
+from headrace.logical.graph import Branch, Graph, Merge, Rows
 
 
 def trace_to_stream(source: Rows, branch: Branch, expression: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
@@ -26,3 +26,22 @@ def trace_to_stream(source: Rows, branch: Branch, expression: exp.Expr, types: M
         return child
 
     return expression.copy().transform(visit)
+
+
+def find_leaves(graph: Graph, name: str) -> list[Rows]:
+    """The relations over streams that a relation is, or unites."""
+    relation = graph.relations[name]
+    if isinstance(relation, Rows):
+        return [relation]
+    return [leaf for arm in relation.inputs for leaf in find_leaves(graph, arm)] if isinstance(relation, Merge) else []
+
+
+def name_column(column: str) -> exp.Column:
+    return exp.column(exp.to_identifier(column, quoted=True))
+
+
+def cast_to(expression: exp.Expr, have: str | None, want: str | None) -> exp.Expr:
+    """The expression as a value of another type."""
+    if have == want or want is None:
+        return expression
+    return exp.Cast(this=expression, to=exp.DataType.build(want, dialect="spark"))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from headrace.logical.graph import Aggregate
-from headrace.optimizer.plan import AggregateTypes, Plan, Typer
+from headrace.dialect.spark_types import find_comparison_type
+from headrace.errors import PlanError
+from headrace.logical.graph import Aggregate, Join
+from headrace.optimizer.plan import AggregateTypes, JoinTypes, Plan, Typer
 
 
 def type_columns(plan: Plan, typer: Typer) -> Plan:
     types = {name: typer.column_types(name) for name in (*plan.graph.streams, *plan.relations)}
-    aggregates = {}
+    aggregates, joins = {}, {}
     for name in plan.relations:
         relation = plan.graph.relations[name]
+        if isinstance(relation, Join):
+            each = [typer.types(i.relation, list(i.keys)) for i in relation.inputs]
+            common = [_unify(relation, k, [types[k] for types in each]) for k in range(len(each[0]))]
+            joins[name] = JoinTypes(tuple(common), tuple(map(tuple, each)))
         if isinstance(relation, Aggregate):
             wanted = [*relation.keys, *(a for call in relation.calls for a in call.arguments)]
             found = iter(typer.types(relation.input, wanted))
@@ -20,6 +26,19 @@ def type_columns(plan: Plan, typer: Typer) -> Plan:
     return plan.with_(
         types=types,
         aggregates=aggregates,
+        joins=joins,
         schemas={q: typer.result_schema(q) for q in plan.graph.queries if q not in plan.settings.retired},
         late_schemas={s: typer.late_schema(s) for s in plan.graph.streams},
     )
+
+
+def _unify(join: Join, number: int, types: list[str]) -> str:
+    """The type in which the keys of all inputs are compared, as Spark compares them."""
+    found = types[0]
+    for other in types[1:]:
+        common = found if found == other else find_comparison_type(found, other)
+        if common is None:
+            spelled = " = ".join(i.keys[number].sql(dialect="spark") for i in join.inputs)
+            raise PlanError(f"query {join.name.split('$')[0]}: {spelled}: no common type for {found} and {other}; add a cast")
+        found = common
+    return found

@@ -15,7 +15,7 @@ from headrace.dialect.duck import quote_name, translate, use_query_words
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.spark_types import spell_type, wider
 from headrace.errors import PlanError, SqlError
-from headrace.logical.graph import Aggregate, Derive, Graph, Merge, Rows
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Join, Merge, Rows
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys, result_type
@@ -51,9 +51,16 @@ class DuckTyper:
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         time = self.graph.window_type(name)
+        if isinstance(relation, Join):
+            types = [self.column_types(i.relation) for i in relation.inputs]
+            every = {c.name: types[c.input][c.column] for c in (*relation.visible, *relation.hidden)}
+            every |= dict.fromkeys(WINDOW_COLUMNS, time)
+            if relation.condition is not None:
+                translate(relation.condition, every)
+            return {c: every[c] for c in relation.columns}
         scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
         if isinstance(relation, Derive):
-            scope = {**self.column_types(relation.input), **scope}
+            scope = {**(scope if self.graph.is_windowed(name) else {}), **self.column_types(relation.input)}
         else:
             assert isinstance(relation, Aggregate)
             for i, key in enumerate(relation.keys):

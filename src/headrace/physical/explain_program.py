@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.optimizer.plan import Plan
-from headrace.program.program import Advance, Emit, PaneNode, Program, Send, Step
+from headrace.program.program import Advance, Emit, JoinRows, PaneNode, Program, RowNode, Send, Step
 
 
 def explain_program(plan: Plan, program: Program) -> str:
@@ -13,6 +13,12 @@ def explain_program(plan: Plan, program: Program) -> str:
         lines += [f"  {c.name} = {c.expression.sql(dialect='spark')} ({c.type})" for c in plan.columns[stream]]
     for node in program.nodes:
         lines += ["", f"node {node.name} ({node.label})"]
+        if isinstance(node, RowNode):
+            for given in node.feeds:
+                listed = [f"k{i} = {k}" for i, k in enumerate(given.keys)]
+                listed += [f"v{i} = {v}" for i, v in enumerate(given.values)]
+                lines.append(f"  from {given.stream}{f' where {given.where}' if given.where else ''}: {', '.join(listed)}")
+            continue
         feeds = node.feeds if isinstance(node, PaneNode) else ()
         for feed in feeds:
             where = f" where {feed.where}" if feed.where else ""
@@ -30,6 +36,9 @@ def explain_program(plan: Plan, program: Program) -> str:
 def _describe_step(step: Step) -> str:
     if isinstance(step, Advance):
         return step.node
+    if isinstance(step, JoinRows):
+        sides = " ⋈ ".join(side.node for side in step.inputs)
+        return f"{step.view}: {step.kind} {sides} giving {step.outputs}" + (f" where {step.condition}" if step.condition else "")
     if isinstance(step, Emit):
         return f"{step.query} from {step.source}"
     return f"{step.node if isinstance(step, Send) else step.view}: {step.sql}"

@@ -13,12 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headrace.dialect.duck_cast import duck_type
-from headrace.dialect.duck_expression import spark_sql
+from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.errors import PlanError
 from headrace.kernels.sql_pieces import hash_pid_sql, pane_sql
-from headrace.logical.graph import Aggregate, Call, Derive, Merge, Rows
-from headrace.optimizer.plan import PaneTable, Part, Plan, Table
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Join, Merge, Rows
+from headrace.logical.progress_columns import find_time
+from headrace.optimizer.plan import PaneTable, Part, Plan, RowTable, Table
 from headrace.physical.aggregates import Decomposed, decompose
+from headrace.physical.keys import normalize_key
+from headrace.physical.lower_join import describe_stored, lower_join, lower_row_table, time_sql
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
 from headrace.program.program import (
@@ -31,6 +34,7 @@ from headrace.program.program import (
     Node,
     PaneNode,
     Program,
+    RowNode,
     RowsQuery,
     Send,
     SourceFeed,
@@ -75,6 +79,8 @@ class _Lowering:
                 self.views[name] = [
                     self._unite(name, arm, view, part) for (arm, view), part in zip(arms, parts, strict=True)
                 ]
+            elif isinstance(relation, Join):
+                self._join(relation)
             elif isinstance(relation, Derive):
                 self._derive(relation)
             elif self.plan.parts.get(name):
@@ -85,6 +91,39 @@ class _Lowering:
 
     def _step(self, level: int, step: Step) -> None:
         self.steps.setdefault(level, []).append(step)
+
+    # -- joins --------------------
+    def _join(self, join: Join) -> None:
+        """The tables of its inputs, fed by the source stage or by slots, and the step that joins them."""
+        (part,) = self.plan.parts[join.name]
+        ids = self.plan.inputs_of[join.name]
+        tables = {id_: table for id_ in ids if isinstance(table := self.plan.tables[id_], RowTable)}
+        for number, id_ in enumerate(ids):
+            if id_ not in self.nodes:
+                table = tables[id_]
+                rows = lower_row_table(self.plan, table, self._name_node(table, describe_stored(self.plan, table)))
+                self.nodes[id_] = rows
+                self._send_rows(rows, table, join.inputs[number].time)
+                self._step(table.level, Advance(rows.name))
+        nodes = {id_: node for id_ in ids if isinstance(node := self.nodes[id_], RowNode)}
+        view = self._name_view("j")
+        self._step(part.level, lower_join(self.plan, self.sql, join, nodes, tables, view))
+        self.views[join.name] = [_View(view, part)]
+
+    def _send_rows(self, node: RowNode, table: RowTable, time: str) -> None:
+        """Rows of slots on their way to a table."""
+        scope = dict(self.plan.types[table.input])
+        relation = self.graph.relations[table.input]
+        if self.graph.is_windowed(table.input):
+            assert not isinstance(relation, (Rows, Join))
+            scope |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(table.input))
+        for view in self.views.get(table.input, ()):
+            keys = [self.sql.translate_in(table.input, k, scope).sql for k in table.keys]
+            listed = [f"{time_sql(self.graph, table.input, time)} AS _t"]
+            listed += [f"{normalize_key(k, t)} AS k{i}" for i, (k, t) in enumerate(zip(keys, table.types, strict=True))]
+            listed += [f"{quote_name(c)} AS v{i}" for i, c in enumerate(table.columns)]
+            sql = f"SELECT * FROM (SELECT {', '.join(listed)} FROM {view.name}) WHERE _t IS NOT NULL"
+            self._step(view.part.level, Send(node.name, sql, view.name, view.part.level == table.level))
 
     # -- aggregations --------------------
     def _aggregate(self, relation: Aggregate) -> None:
@@ -151,23 +190,27 @@ class _Lowering:
         self, table: PaneTable, keys: int, merges: Sequence[str], stored: object, feeds: tuple[SourceFeed, ...] = ()
     ) -> PaneNode:
         windows = [self._relation(m).window for m in table.members]
-        name = self._name_node(table, (stored, merges, table.grid, table.generation, windows))
+        early = self.plan.early.get(table.id, ())
+        identity = (stored, merges, table.grid, table.generation, windows)
+        name = self._name_node(table, (*identity, early) if early else identity)
         outputs = tuple(ClosedWindows(w, f"w_{name}_{i}") for i, w in enumerate(table.windows))
         return PaneNode(
             name,
             table.label,
             table.level,
-            self.plan.streams_of(table.id),
+            self.plan.waits_of(table.id),
             keys,
             tuple(merges),
             table.partition,
             table.grid,
             outputs,
             feeds,
+            early,
         )
 
     def _name_node(self, table: Table, stored: object) -> str:
-        identity = repr((stored, table.level, self.plan.streams_of(table.id), table.partition, self.plan.settings.pids))
+        waits = tuple(w.stream if not w.steps else w for w in self.plan.waits_of(table.id))
+        identity = repr((stored, table.level, tuple(sorted(waits, key=repr)), table.partition, self.plan.settings.pids))
         name = "n" + hashlib.sha256(identity.encode()).hexdigest()[:12]
         assert name not in {n.name for n in self.nodes.values()}, f"two tables are stored as {name}"
         return name
@@ -185,7 +228,9 @@ class _Lowering:
 
     def _chain(self, relation: Aggregate, part: Part, table: Table | None) -> str:
         """An aggregation over windowed rows: computed in place, kept in this slot, or sent to the next level."""
-        scope = {**self.plan.types[relation.input], **window_scope(self.plan, relation)}
+        windowed = self.graph.is_windowed(relation.input)
+        scope = {**self.plan.types[relation.input], **(window_scope(self.plan, relation) if windowed else {})}
+        time = "_we" if windowed else time_sql(self.graph, relation.input, find_time(self.graph, relation) or "")
         types = self.plan.aggregates[relation.name]
         values = [self.sql.translate(relation, k, scope).sql for k in relation.keys]
         keys = list(map(normalize_key, values, types.keys))
@@ -197,7 +242,7 @@ class _Lowering:
             arguments = [f"({v.sql})" for v in inputs]
             where = self.sql.translate(relation, call.where, scope).sql if call.where is not None else None
             columns = [
-                partials.column([fill_template(p.sub, arguments, "_we", where)], p.merge) for p in parts.partials
+                partials.column([fill_template(p.sub, arguments, time, where)], p.merge) for p in parts.partials
             ]
             finals.append(fill_finals(parts, columns))
         self.finals[relation.name] = finals
@@ -211,18 +256,20 @@ class _Lowering:
         node: Node
         if isinstance(table, PaneTable):
             node = self._pane_node(table, len(keys), partials.merges, stored)
-            place, view = [f"{pane_sql('_we - 1', *table.grid)} AS pane"], node.outputs[0].view
+            tick = "_we - 1" if windowed else time
+            place, view = [f"{pane_sql(tick, *table.grid)} AS pane"], node.outputs[0].view
         else:
             name = self._name_node(table, (stored, partials.merges))
             place, view = ["_ws", "_we"], f"w_{name}"
-            streams = self.plan.streams_of(table.id)
+            waits = self.plan.waits_of(table.id)
             node = GatherNode(
-                name, table.label, table.level, streams, len(keys), tuple(partials.merges), table.partition, view
+                name, table.label, table.level, waits, len(keys), tuple(partials.merges), table.partition, view
             )
         self.nodes[table.id] = node
         for source in sources:
             local = source.part.level == table.level
-            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, source.name), source.name, local))
+            rows = source.name if windowed else f"(SELECT * FROM {source.name} WHERE {time} IS NOT NULL)"
+            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, rows), source.name, local))
         self._step(table.level, Advance(node.name))
         return view
 
@@ -248,7 +295,9 @@ class _Lowering:
         return f"{letter}{self.count}"
 
     def _derive(self, relation: Derive) -> None:
-        scope = {**self.plan.types[relation.input], **window_scope(self.plan, relation)}
+        scope = dict(self.plan.types[relation.input])
+        if self.graph.is_windowed(relation.name):
+            scope |= window_scope(self.plan, relation)
         for view, part in zip(self.views.get(relation.input, ()), self.plan.parts[relation.name], strict=True):
             sql = self.sql.select(relation, view.name, relation.where, scope)
             self._define(relation.name, sql, view.name, part)
@@ -261,8 +310,9 @@ class _Lowering:
         casts = [
             f'"{c}"' if t == ours[c] else f'CAST("{c}" AS {duck_type(ours[c])}) AS "{c}"' for c, t in theirs.items()
         ]
+        casts += ["_ws", "_we"] if self.graph.is_windowed(union) else []
         name = self._name_view("r")
-        self._step(part.level, Compute(name, f"SELECT {', '.join(casts)}, _ws, _we FROM {view.name}", view.name))
+        self._step(part.level, Compute(name, f"SELECT {', '.join(casts)} FROM {view.name}", view.name))
         return _View(name, part)
 
     def _emit(self, name: str) -> None:
@@ -282,13 +332,34 @@ class _Lowering:
         streams = []
         for stream in self.graph.streams.values():
             missable = [
-                (window, node.streams)
+                (window, node.waits)
                 for node in nodes
                 if isinstance(node, PaneNode) and any(f.stream == stream.name for f in node.feeds)
                 for window in node.windows
             ]
-            unique = tuple(dict.fromkeys(missable))
-            streams.append(SourceStream(stream.name, stream.unit, stream.policy, stream.horizon, unique))
+            early = [
+                (window, node.waits)
+                for node in nodes
+                if isinstance(node, PaneNode) and node.groups and any(f.stream == stream.name for f in node.feeds)
+                for window in node.windows
+            ]
+            joined = [n.waits for n in nodes if isinstance(n, RowNode) and any(f.stream == stream.name for f in n.feeds)]
+            observed = plan.observed[stream.name]
+            streams.append(
+                SourceStream(
+                    stream.name,
+                    stream.unit,
+                    stream.policy,
+                    stream.horizon,
+                    tuple(dict.fromkeys(missable)),
+                    tuple(dict.fromkeys(joined)),
+                    tuple(dict.fromkeys(early)),
+                    observed.groups,
+                    observed.mark,
+                    stream.marks_are_data,
+                    stream.idle,
+                )
+            )
         return Program(
             fingerprint=hashlib.sha256(repr((nodes, levels, passing)).encode()).hexdigest()[:16],
             pids=plan.settings.pids,
@@ -301,11 +372,6 @@ class _Lowering:
             user=tuple(plan.settings.user.values()),
             time_zone=plan.settings.time_zone,
         )
-
-
-def normalize_key(sql: str, type_: str) -> str:
-    """A key as Spark groups by it: 0.0 and -0.0 are one value, shown as 0.0."""
-    return f"CASE WHEN {sql} = 0 THEN 0::{duck_type(type_)} ELSE {sql} END" if type_ in ("float", "double") else sql
 
 
 def _group_sql(place: list[str], keys: Sequence[str], subs: Sequence[str], source: str) -> str:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from headrace.dialect.duck import Typed, spark_sql, translate, use_query_words
 from headrace.dialect.duck_cast import cast, duck_type
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Derive
+from headrace.logical.graph import Aggregate, Derive, Join, Merge, Rows
 from headrace.optimizer.plan import Plan
 from headrace.physical.scratch_database import open_scratch
 
@@ -19,22 +19,31 @@ class ResultSql:
     """SQL over relations of a slot, tried out on DuckDB: a mistake shows when the query is registered."""
 
     def __init__(self, plan: Plan) -> None:
-        self.types = plan.types
+        self.types, self.graph = plan.types, plan.graph
         self.con = open_scratch()
 
     def select(
         self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str]
     ) -> str:
-        """The relation's outputs, in their declared types, and `_ws`, `_we`."""
+        """The relation's outputs, in their declared types, and of windowed ones `_ws`, `_we`."""
         declared = self.types[relation.name]
         columns = []
         for name, expression in relation.outputs:
             value = self.translate(relation, expression, scope)
             columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
-        sql = f"SELECT {', '.join([*columns, '_ws', '_we'])} FROM {source}"
+        window = ["_ws", "_we"] if self.graph.is_windowed(relation.name) else []
+        sql = f"SELECT {', '.join([*columns, *window])} FROM {source}"
         return sql + (f" WHERE {self.translate(relation, where, scope).sql}" if where is not None else "")
 
-    def translate(self, relation: Aggregate | Derive, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
+    def translate_in(self, name: str, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
+        """An expression over the columns of any relation of slots."""
+        relation = self.graph.relations[name]
+        assert not isinstance(relation, Rows)
+        return self.translate(relation, expression, scope)
+
+    def translate(
+        self, relation: Aggregate | Derive | Join | Merge, expression: exp.Expr, scope: Mapping[str, str]
+    ) -> Typed:
         """An expression that DuckDB is sure to take."""
         try:
             value = translate(expression, scope)

@@ -68,6 +68,8 @@ class Orders:
     splits: tuple[tuple[Split, ...], ...] = ()  # one for each source task, when tasks read files
     memory: int | None = None  # bytes a slot's DuckDB may use before it spills
     scratch: str | None = None  # folder to spill into
+    since: int = 0  # the clock when the run began: silence before it means nothing
+    told: Mapping[str, Observation] = field(default_factory=dict)  # stream -> bounds from beside it
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class StreamCount:
     rows: int = 0
     late: int = 0
     rejected: int = 0
+    contradicting: int = 0
     files: Files = ()  # of late and rejected rows
 
 

@@ -5,7 +5,8 @@ level of slots compute. It is frozen, picklable, and knows nothing of Spark.
 
 A *node* is an operator of a slot and its state: a `PaneNode` keeps rows (pid, pane, k0…, p0…) of one (input, filter,
 keys), shared by every window and query that agrees on these; a `GatherNode` merges rows of the same window that
-several slots have sent, and keeps nothing. A *step* is one thing a slot does in each round of progress, in the order
+several slots have sent, and keeps nothing; a `RowNode` keeps rows (pid, _t, k0…, v0…) for the joins that read it.
+A *step* is one thing a slot does in each round of progress, in the order
 of the query graph; names of steps are names of relations inside the slot's DuckDB.
 """
 
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.logical.time_bounds import TimeBounds
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.progress import Policy
-from headrace.windows import Grid, WindowSpec
+from headrace.progress.waits import Waits
+from headrace.windows import Grid, Sliding, WindowSpec
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,14 @@ class PaneNode:
     name: str  # changes when what it stores would change
     label: str
     level: int
-    streams: tuple[str, ...]  # its progress is the least of theirs
+    waits: Waits  # its progress is the least of theirs
     keys: int
     merges: tuple[str, ...]  # SQL over p0…, one per partial
     partition: tuple[int, ...]  # which keys decide the mini-partition
     grid: Grid
     outputs: tuple[ClosedWindows, ...]
     feeds: tuple[SourceFeed, ...] = ()
+    groups: tuple[int, ...] = ()  # keys that tell apart the groups whose windows close on their own
 
     @property
     def windows(self) -> tuple[WindowSpec, ...]:
@@ -63,14 +67,41 @@ class GatherNode:
     name: str
     label: str
     level: int
-    streams: tuple[str, ...]
+    waits: Waits
     keys: int
     merges: tuple[str, ...]
     partition: tuple[int, ...]
     view: str
 
 
-Node = PaneNode | GatherNode
+@dataclass(frozen=True)
+class RowFeed:
+    """How the rows of one stream become rows of a node, in the source stage."""
+
+    stream: str
+    where: str | None
+    keys: tuple[str, ...]  # SQL over the columns of the source frame
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RowNode:
+    """Rows kept by key until the joins that read them need them no more."""
+
+    name: str
+    label: str
+    level: int
+    waits: Waits  # its progress is the least of theirs
+    needed: Waits  # rows before the least of these are not needed any more
+    keys: int
+    values: int
+    partition: tuple[int, ...]
+    reach: int  # ticks that a row may be apart from one it meets
+    nulls: bool  # whether rows with a null key are kept
+    feeds: tuple[RowFeed, ...] = ()
+
+
+Node = PaneNode | GatherNode | RowNode
 
 
 @dataclass(frozen=True)
@@ -78,6 +109,32 @@ class Advance:
     """A node takes the round's progress and gives its relations."""
 
     node: str
+
+
+@dataclass(frozen=True)
+class JoinSide:
+    """An input of a join: a node, its columns as the join names them (SQL over k0…, v0…, _t), and from which of its rows
+    on none is complete: those before have met all rows they can.
+    """
+
+    node: str
+    columns: str
+    complete: Waits
+
+
+@dataclass(frozen=True)
+class JoinRows:
+    """The results that new rows bring, and, of outer and anti-joins, the rows that have found no partner."""
+
+    view: str
+    inputs: tuple[JoinSide, ...]
+    kind: str
+    keys: int
+    bounds: TimeBounds
+    condition: str | None  # SQL over the join's columns
+    outputs: str  # SQL over them
+    padded: tuple[str, ...]  # for rows of input i without a partner
+    window: Sliding | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +167,7 @@ class Emit:
     by_pid: bool
 
 
-Step = Advance | Compute | Send | Emit
+Step = Advance | JoinRows | Compute | Send | Emit
 
 
 @dataclass(frozen=True)
@@ -139,7 +196,13 @@ class SourceStream:
     unit: str
     policy: Policy
     horizon: int | None
-    missable: tuple[tuple[WindowSpec, tuple[str, ...]], ...]  # windows a row may miss, and whose progress closes them
+    missable: tuple[tuple[WindowSpec, Waits], ...]  # windows a row may miss, and whose progress closes them
+    joined: tuple[Waits, ...] = ()  # progress of the joins that read it: a row behind it has missed partners
+    early: tuple[tuple[WindowSpec, Waits], ...] = ()  # those of the windows that close group by group
+    groups: tuple[str, ...] = ()  # columns of the source frame that tell groups apart
+    mark: str | None = None  # the column that is true for punctuating rows
+    marks_are_data: bool = True
+    idle: int | None = None  # ticks of silence after which progress follows the clock
 
 
 @dataclass(frozen=True)
@@ -160,3 +223,6 @@ class Program:
 
     def pane_nodes(self) -> list[PaneNode]:
         return [n for n in self.nodes if isinstance(n, PaneNode)]
+
+    def row_nodes(self) -> list[RowNode]:
+        return [n for n in self.nodes if isinstance(n, RowNode)]

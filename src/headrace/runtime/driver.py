@@ -10,12 +10,20 @@ Spark's loop (`loop.py`) and the in-process runner of `headrace.testing` differ 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from headrace.errors import InternalError, OptionError
-from headrace.kernels.commit import find_flush_bound, make_first_manifest, make_manifest, make_orders
+from headrace.kernels.commit import (
+    brings_results,
+    find_flush_bound,
+    make_first_manifest,
+    make_manifest,
+    make_orders,
+)
+from headrace.kernels.slot import fold_progress
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, Settings, optimize
@@ -23,6 +31,7 @@ from headrace.optimizer.plan import Typer
 from headrace.physical.lower import lower
 from headrace.program.messages import Orders, SlotReport
 from headrace.program.program import Program
+from headrace.progress import Observation
 from headrace.report.model import BatchReport
 from headrace.runtime import plan_file
 from headrace.runtime.batch_report import make_report
@@ -58,6 +67,10 @@ class Driver:
         self.scratch: str | None = None
         self._born = {n: b for n, b in file.born.items() if b is not None}
         self._unneeded: set[str] = set()  # segments the version before the last still names
+        self.clock: Callable[[], int] = lambda: int(time.time() * 1_000_000)
+        self.read_bounds: Callable[[], Mapping[str, Observation]] | None = None  # told beside the streams
+        self._since = self.clock()
+        self._told: Mapping[str, Observation] = {}
 
     @property
     def graph(self) -> Graph:
@@ -66,8 +79,35 @@ class Driver:
     def make_orders(self, flush: bool = False) -> Orders:
         """The orders of the next batch."""
         return make_orders(
-            self.manifest, self.program, self.store, self.slots, self._born, flush, self.memory, self.scratch
+            self.manifest,
+            self.program,
+            self.store,
+            self.slots,
+            self._born,
+            flush,
+            self.memory,
+            self.scratch,
+            self.clock(),
+            self._since,
+            self._told,
         )
+
+    def listen(self) -> None:
+        """The run begins: silence counts from now on, and what is told beside the streams is read. A batch that Spark has
+        planned already must not be bound by what was told after.
+        """
+        self._since = self.clock()
+        if not self.store.exists(f"spark/offsets/{self.manifest.batch_id + 1}"):
+            self._read_bounds()
+
+    def _read_bounds(self) -> None:
+        if self.read_bounds is not None:
+            self._told = self.read_bounds()
+
+    def make_heartbeat(self) -> Orders | None:
+        """The orders of a batch without rows, if the clock or what was told completes a window."""
+        orders = self.make_orders()
+        return orders if brings_results(self.program, orders, fold_progress(self.program, orders, ())) else None
 
     def can_flush(self) -> bool:
         """Whether anything came that a flush could close."""
@@ -89,6 +129,7 @@ class Driver:
         if self.delivery is not None:
             self.delivery.deliver(manifest)
         self._tidy(before)
+        self._read_bounds()
         return report
 
     def _tidy(self, before: Manifest) -> None:

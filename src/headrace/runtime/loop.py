@@ -13,9 +13,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -57,6 +59,9 @@ class Run:
         self._ended = False
         self._stopping = self._interrupted = False
         self._in_batch = threading.Lock()
+        self._beats: threading.Thread | None = None
+        self._silenced = threading.Event()  # no more heartbeats
+        self._idle_since = time.monotonic()
         self._ending = threading.Lock()
 
     @property
@@ -73,6 +78,7 @@ class Run:
                 writer = source.writeStream.foreachBatch(self._foreach)
                 writer = writer.option("checkpointLocation", f"{self.driver.store.uri.rstrip('/')}/spark")
                 self._query = (writer.trigger(**trigger) if trigger else writer).start()
+                self._start_heartbeats(trigger)
         except Exception as e:
             raise explain_error(e, None, outside=True) from e
 
@@ -88,6 +94,9 @@ class Run:
             if not self._interrupted:
                 self._end(flush=False)
                 raise self._explain(e) from (self._error or e)
+        if self._error is not None and not self._interrupted:  # a heartbeat's; a batch's comes as an exception
+            self._end(flush=False)
+            raise self._explain(RuntimeError()) from self._error
         self._end(flush=self._flush)
         return True
 
@@ -118,6 +127,9 @@ class Run:
         with self._ending:
             if self._ended:
                 return
+            self._silenced.set()
+            if self._beats is not None:
+                self._beats.join()
             try:
                 if flush:
                     self._run_flush()
@@ -172,6 +184,35 @@ class Run:
                 "start again"
             )
 
+    # -- heartbeats --------------------
+    def _start_heartbeats(self, trigger: dict[str, Any]) -> None:
+        """Spark does not call us while nothing comes; then a thread of ours looks at the clock (document 003 §8.1)."""
+        idle = [s.idle for s in self.driver.program.streams if s.idle is not None]
+        if not idle or "availableNow" in trigger:
+            return
+        interval = int(str(trigger.get("processingTime", "0")).split()[0]) / 1000  # Spark looks no sooner
+        self._beats = InheritableThread(target=self._beat, args=(min(idle) / 1e6 + interval,), daemon=True)
+        self._beats.start()
+
+    def _beat(self, silence: float) -> None:
+        while not self._silenced.wait(min(max(silence / 4, 0.05), 5.0)):
+            if time.monotonic() - self._idle_since < silence or not self._in_batch.acquire(blocking=False):
+                continue
+            try:
+                if self._stopping or self._query.lastProgress is None:  # Spark has not looked for rows yet
+                    continue
+                orders = self.driver.make_heartbeat()
+                if orders is not None:
+                    self._finish(self._prepared.select("*"), orders, self.manifest.batch_id)
+            except Exception as e:
+                if not self._silenced.is_set() and not self._stopping:
+                    self._error = e
+                    with suppress(Exception):
+                        self._query.stop()
+                return
+            finally:
+                self._in_batch.release()
+
     def _run_flush(self) -> None:
         """A batch without rows that closes every window."""
         if not self.driver.can_flush():
@@ -188,6 +229,7 @@ class Run:
         with send_orders(self.spark, orders):
             reports = [payloads.read_message(bytes(r["payload"])) for r in job.collect()]
         report = self.driver.commit(orders, reports, batch_id, started, time.time() - started)
+        self._idle_since = time.monotonic()
         self.reports.append(report)
         if self._on_batch is not None:
             with blame("on_batch", report.batch_id):

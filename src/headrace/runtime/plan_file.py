@@ -80,6 +80,7 @@ def describe_streams(graph: Graph) -> dict[str, dict[str, Any]]:
             "columns": [list(c) for c in s.columns],
             "on": s.on,
             "unit": s.unit,
+            "groups": list(s.groups),
             "source": [s.format, [list(o) for o in s.options]],
         }
         for s in graph.streams.values()
@@ -149,8 +150,9 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
         if node.name in file.born:
             born[node.name] = file.born[node.name]
         else:
-            states = [manifest.streams[s] for s in node.streams] if manifest is not None else []
-            known = [t for s in states for t in (s.max_seen, s.low_watermark) if t is not None]
+            states = [manifest.streams[w.stream] for w in node.waits] if manifest is not None else []
+            apart = sum(n.reach for n in program.row_nodes()) if any(w.steps for w in node.waits) else 0
+            known = [t + apart for s in states for t in (s.max_seen, s.low_watermark) if t is not None]
             born[node.name] = max(known, default=None)
             _can_begin(store, node, born[node.name])
     file.born = born
@@ -188,6 +190,9 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
         parts += [
             f"column {name}.{c} was {t} and is {now[c]}" for c, t in before.items() if now.get(c, t) != t
         ]
+        groups = [", ".join(s[name].get("groups", ())) or "none" for s in (old, new)]
+        if groups[0] != groups[1]:
+            parts.append(f"the groups of {name} that make progress by themselves were by {groups[0]} and are by {groups[1]}")
         if old[name]["on"] != new[name]["on"]:
             parts.append(f"{name} was PROGRESSING ON {old[name]['on']} and is on {new[name]['on']}")
     return "; ".join(parts)

@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from headrace.kernels.judge import LARGEST, find_limit
+from headrace.kernels.judge import find_limit, find_lowest
 from headrace.kernels.spark_rows import Layout
 from headrace.logical.graph import Graph, Stream
 from headrace.logical.source_formats import MALFORMED
@@ -115,8 +115,7 @@ class Projection:
         """The list for one batch."""
         rows = []
         for stream, tick, row in zip(self.program.streams, self._ticks, self._rows, strict=True):
-            low = orders.progress[stream.name].frontier.bound
-            low_at, high_at = _moving(-LARGEST if low is None else low), _moving(find_limit(orders, stream))
+            low_at, high_at = _moving(find_lowest(orders, stream)), _moving(find_limit(orders, stream))
             suspect = f"{tick} IS NULL OR {tick} < {low_at} OR {tick} > {high_at}"
             rows.append(f"CASE WHEN {suspect} THEN {row} END")
         if len(rows) == 1:

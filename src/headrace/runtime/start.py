@@ -20,6 +20,7 @@ from headrace.runtime.delivery import Delivery
 from headrace.runtime.driver import open_driver
 from headrace.runtime.loop import Run
 from headrace.runtime.open_source import open_source
+from headrace.runtime.read_bounds import BoundsReader
 from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_memory import find_slot_memory
 from headrace.runtime.source_frame import local_path
@@ -49,6 +50,7 @@ def start(
     flush: bool,
     sinks: list[Any],
     on_batch: Callable[[BatchReport], object] | None,
+    bounds: dict[str, Callable[[], Any]] | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -82,6 +84,8 @@ def start(
         driver.file.save(store)
         driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
         driver.delivery.catch_up()
+        driver.read_bounds = BoundsReader(graph, bounds or {}, bases, lambda q: [tuple(r) for r in spark.sql(q).collect()]).read
+        driver.listen()
         run = Run(spark, driver, scans, on_batch, flush)
         run.start(opened, trigger)
         return run

@@ -22,7 +22,7 @@ from headrace.dialect.duck_cast import spark_name
 from headrace.dialect.java_numbers import use_java
 from headrace.errors import SqlError
 from headrace.logical.functions import nearest_aggregate
-from headrace.logical.graph import Aggregate, Call, Derive, Graph, Merge, Rows
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Derive, Graph, Join, Merge, Rows
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys
@@ -87,10 +87,12 @@ class SparkTyper:
                 where = f" WHERE {spark_sql(branch.where)}" if branch.where is not None else ""
                 arms.append(f"SELECT {listed} FROM {self._rows(branch.stream)}{where}")
             return self._analyse(name, " UNION ALL ".join(arms))
+        if isinstance(relation, Join):
+            return self._join(relation)
         if isinstance(relation, Merge):
             arms = [
                 "SELECT "
-                + ", ".join(f"`{c}`" for c in self.graph.relations[i].columns)
+                + ", ".join(_name(c) for c in self.graph.relations[i].columns)
                 + f" FROM {self._rows(i)}"
                 for i in relation.inputs
             ]
@@ -98,12 +100,24 @@ class SparkTyper:
         time = self.graph.window_type(name)
         scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
         if isinstance(relation, Derive):
-            condition, source = relation.where, self._rows(relation.input, scope)
+            more = scope if self.graph.is_windowed(name) else {}
+            condition, source = relation.where, self._rows(relation.input, more)
         else:
             condition, source = relation.having, self._aggregated(relation, scope)
         listed = ", ".join(f"{_spoken(spark_sql(e))} AS `{n}`" for n, e in relation.outputs)
         where = f" WHERE {_spoken(spark_sql(condition))}" if condition is not None else ""
         return self._analyse(name, f"SELECT {listed} FROM {source}{where}")
+
+    def _join(self, relation: Join) -> StructType:
+        """The columns of a join; the condition is analysed with them."""
+        columns: dict[str, str] = {}
+        for column in (*relation.visible, *relation.hidden):
+            columns[column.name] = _ddl(self.schema(relation.inputs[column.input].relation)[column.column].dataType)
+        if relation.window is not None:
+            columns |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(relation.name))
+        listed = ", ".join(_name(c) for c in relation.columns) or "1"
+        where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
+        return self._analyse(relation.name, f"SELECT {listed} FROM {_row(columns)}{where}")
 
     def _aggregated(self, relation: Aggregate, scope: Mapping[str, str]) -> str:
         """A relation of the keys and aggregates, and of the columns in `scope`."""

@@ -7,7 +7,9 @@ purge its state, is for the planner to say (`optimizer/check_plan.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -19,16 +21,25 @@ from headrace.logical.graph import (
     Branch,
     Derive,
     Graph,
+    Join,
+    JoinColumn,
+    JoinInput,
     Merge,
+    Output,
     Relation,
     Rows,
     Stream,
 )
+from headrace.logical.progress_columns import find_progress
+from headrace.logical.rewrite import both, substitute
+from headrace.logical.time_bounds import TimeBounds
+from headrace.sql.bind_join import JoinBinder
 from headrace.sql.declare import columns_of, declared_stream
 from headrace.sql.error_places import error, suggest
 from headrace.sql.grouping import Grouping, distinct
+from headrace.sql.join_conditions import split_conjuncts
+from headrace.sql.join_names import FromItem
 from headrace.sql.names import check_new_name, fold_name
-from headrace.sql.rewrite import both, substitute
 from headrace.sql.scope import Scope, with_window, written
 from headrace.sql.statements import CreateQuery, CreateStream, Statement
 from headrace.sql.window_clause import bracket_window
@@ -42,6 +53,14 @@ _REFUSED = {
     "qualify": "QUALIFY is not supported",
     "windows": "a WINDOW clause is not supported",
     "sort": "SORT BY: results are published once, in any order; order them when you read them",
+}
+_JOINS = {  # as sqlglot spells them -> as we do
+    **dict.fromkeys(("", "inner", "cross"), "inner"),
+    **dict.fromkeys(("left", "left outer"), "left"),
+    **dict.fromkeys(("right", "right outer"), "right"),
+    **dict.fromkeys(("full", "full outer"), "full"),
+    **dict.fromkeys(("left semi", "semi"), "semi"),
+    **dict.fromkeys(("left anti", "anti"), "anti"),
 }
 
 
@@ -70,8 +89,9 @@ class Binder:
 
     # -- streams --------------------
     def create_stream(self, statement: CreateStream) -> Stream:
+        self._script = statement.script
         columns = columns_of(statement)
-        stream = declared_stream(statement.name, columns, statement.on, statement.slack, statement.horizon)
+        stream = declared_stream(statement.name, columns, statement.on, statement.progress)
         stream = Stream(
             **{**stream.__dict__, "format": statement.format, "options": tuple(statement.options.items())}
         )
@@ -79,11 +99,19 @@ class Binder:
 
     def add_stream(self, stream: Stream) -> Stream:
         self._new_name(stream.name)
-        self.streams[stream.name] = stream
         columns = tuple((c, exp.column(c)) for c, _ in stream.columns)
-        self.relations[stream.name] = Rows(
-            stream.name, (Branch(stream.name, None, columns),), stream.on, stream.unit
-        )
+        rows = Rows(stream.name, (Branch(stream.name, None, columns),), stream.on, stream.unit)
+        if stream.mark is not None:
+            scope = Scope(rows, stream.name, self._fail, self.user_defined)
+            if (bad := scope.aggregate_in(stream.mark)) is not None:
+                raise self._fail(bad, f"stream {stream.name}: a row punctuates by its own columns, not by an aggregate")
+            mark = scope.resolve(stream.mark)
+            stream = replace(stream, mark=mark)
+            if not stream.marks_are_data:
+                others = exp.not_(exp.Coalesce(this=exp.paren(mark), expressions=[exp.false()]))
+                rows = replace(rows, branches=(Branch(stream.name, others, columns),))
+        self.streams[stream.name] = stream
+        self.relations[stream.name] = rows
         return stream
 
     # -- queries --------------------
@@ -154,7 +182,8 @@ class Binder:
         parts = [self._body(arm, self._name_part()) for arm in arms]
         relation: Relation
         raws = [p for p in parts if isinstance(p, Rows)]
-        if raws and len(raws) < len(parts):
+        windowed = [self.graph().is_windowed(p.name) for p in parts]
+        if any(windowed) and not all(windowed):
             raise PlanError(
                 "UNION ALL of rows with windows and rows without: give all arms a window, or none"
             )
@@ -176,9 +205,8 @@ class Binder:
             at = times.pop() if len(times) == 1 and len(units) == 1 else None
             relation = Rows(name, branches, None if at is None else names[at], raws[0].unit)
         else:
-            parts = [
-                p if p.columns == parts[0].columns else self._renamed(p, parts[0].columns) for p in parts
-            ]
+            rename = self._renamed if all(windowed) else self._renamed_rows
+            parts = [p if p.columns == parts[0].columns else rename(p, parts[0].columns) for p in parts]
             if len({p.unit for p in parts}) > 1:
                 raise PlanError(
                     "UNION ALL of windows over timestamps and windows over integers: they have no common time"
@@ -203,15 +231,25 @@ class Binder:
         self.relations[renamed.name] = renamed
         return renamed
 
-    def _source(self, select: exp.Select) -> tuple[Relation, exp.Expr]:
+    # -- FROM --------------------
+    def _items(self, select: exp.Select) -> list[FromItem]:
         source = select.args.get("from_") or select.args.get("from")
         if source is None:
             raise self._fail(None, "a query needs FROM a stream or a query")
-        if select.args.get("joins"):
-            raise self._fail(select.args["joins"][0], "joins are not supported yet; read one stream or query")
-        node = source.this
+        items = [self._item(source.this)]
+        for join in select.args.get("joins") or ():
+            kind = " ".join(str(join.args.get(k) or "") for k in ("method", "side", "kind")).strip().lower()
+            if kind not in _JOINS:
+                raise self._fail(join, f"{kind.upper()} JOIN is not supported; there is: {', '.join(_JOINS).upper()}")
+            using = tuple(i.name for i in join.args.get("using") or ())
+            item = self._item(join.this)
+            items.append(replace(item, kind=_JOINS[kind], on=join.args.get("on"), using=using))
+        return items
+
+    def _item(self, node: exp.Expr) -> FromItem:
         if isinstance(node, exp.Subquery):
-            return self._body(node.this, self._name_part()), node
+            relation = self._body(node.this, self._name_part())
+            return FromItem(relation, node.alias or relation.name, node)
         if not isinstance(node, exp.Table):
             raise self._fail(node, "FROM takes a stream, a query or a sub-select")
         found = {fold_name(n): n for n in self.relations if "$" not in n}
@@ -219,12 +257,60 @@ class Binder:
             raise self._fail(
                 node, f"there is no stream or query {written(node)!r}." + suggest(node.name, found.values())
             )
-        return self.relations[found[fold_name(node.name)]], node
+        return FromItem(self.relations[found[fold_name(node.name)]], node.alias_or_name, node)
+
+    def _lookups(self, select: exp.Select) -> list[tuple[exp.Expr, FromItem, exp.Expr | None]]:
+        """Sub-selects among the conditions of WHERE: the condition, what it reads, and the sub-select's own WHERE."""
+        found = []
+        where = select.args["where"].this if select.args.get("where") else None
+        for condition in split_conjuncts(where):
+            test = condition.this if isinstance(condition, exp.Not) else condition
+            if isinstance(test, exp.Paren):
+                test = test.this
+            if isinstance(test, exp.In) and test.args.get("query") is not None:
+                if isinstance(condition, exp.Not):
+                    raise self._fail(test, "NOT IN is never true beside a NULL: write NOT EXISTS (SELECT … WHERE a = b)")
+                inner = test.args["query"].this
+            elif isinstance(test, exp.Exists):
+                inner = test.this.this if isinstance(test.this, exp.Subquery) else test.this
+            else:
+                continue
+            if not isinstance(inner, exp.Select) or any(inner.args.get(k) for k in ("joins", "group", "having", "distinct")):
+                raise self._fail(test, "a sub-select in WHERE reads one stream or query, with a WHERE; make more of it a query")
+            (item,) = self._items(inner)
+            if isinstance(condition, exp.Not):
+                condition.set("this", test)
+            found.append((condition, item, inner.args["where"].this if inner.args.get("where") else None))
+        return found
+
+    def _join(self, select: exp.Select, items: list[FromItem], lookups: list[Any]) -> tuple[Relation, exp.Select]:
+        binder = JoinBinder(
+            self.graph,
+            self._add_part,
+            self._name_part,
+            self._filtered,
+            self._fail,
+            lambda start, end, message: error(self._script, start, end, message),
+        )
+        return binder.bind(select, items, lookups)
+
+    def _add_part(self, relation: Relation) -> Relation:
+        self.relations[relation.name] = relation
+        return relation
 
     def _select(self, select: exp.Select, name: str) -> Relation:
-        source, node = self._source(select)
-        alias = node.alias_or_name
-        clause = node.args.get("stream_window")
+        items, lookups = self._items(select), self._lookups(select)
+        node, alias = items[0].node, items[0].alias
+        clause = node.args.get("aggregate_window") or node.args.get("stream_window")
+        source = items[0].relation
+        if len(items) > 1 or lookups:
+            clause = node.args.get("aggregate_window")
+            if clause is None and len(items) == 1:
+                clause = node.args.get("stream_window")
+            source, select = self._join(select, items, lookups)
+            alias = ""
+        windowed = self.graph().is_windowed(source.name)
+        times = () if windowed else tuple(find_progress(self.graph(), source.name))
         scope = Scope(source, alias, self._fail, self.user_defined)
         where = scope.resolve(select.args["where"].this) if select.args.get("where") else None
         if where is not None and (bad := scope.aggregate_in(where)) is not None:
@@ -248,27 +334,43 @@ class Binder:
             window = bracket_window(
                 clause, source.unit, lambda m: error(self._script, clause.start, clause.end, m)
             )
-            attribute = clause.attribute
+            attribute = _attribute(clause.attribute, times)
         if not grouped and not select.args.get("distinct"):
             if select.args.get("having"):
                 raise self._fail(select.args["having"], "HAVING without GROUP BY or an aggregate: use WHERE")
             if window is not None:
                 raise self._nothing_aggregated(select)
             return self._stateless(name, source, scope, select, where)
-        items = Grouping(scope, select, group, window)
-        window = items.window.spec if items.window else window
-        attribute = items.window.attribute if items.window else attribute
+        grouping = Grouping(scope, select, group, window, times, windowed)
+        window = grouping.window.spec if grouping.window else window
+        attribute = grouping.window.attribute if grouping.window else attribute
         if where is not None:
             source = self._filtered(source, where)
         if grouped:
-            aggregate = items.aggregate(name, source, attribute)
+            aggregate = grouping.aggregate(name, source, attribute)
             if not select.args.get("distinct"):
                 return aggregate
             inner = Aggregate(**{**aggregate.__dict__, "name": self._name_part()})
             self.relations[inner.name] = inner
             return distinct(name, inner.name, inner.columns, None, inner.unit)
+        if window is None and not windowed:
+            return self._distinct_rows(name, source, scope.outputs(select.expressions))
         outputs = scope.outputs(select.expressions, windowed=True)
         return distinct(name, source.name, outputs, window, source.unit, attribute)
+
+    def _distinct_rows(self, name: str, source: Relation, outputs: tuple[Output, ...]) -> Relation:
+        """SELECT DISTINCT of rows as they come: what was seen is remembered until progress passes it (document 003 §8.2)."""
+        rows = self._add_part(self._derive_rows(self._name_part(), source, outputs, None))
+        time = next(iter(find_progress(self.graph(), rows.name)), None)
+        if time is None:
+            raise PlanError(
+                "SELECT DISTINCT of rows remembers them until progress has passed them: select the progressing attribute too, "
+                "or give the stream a window, like [RANGE 1 MINUTE], for the distinct rows of each window"
+            )
+        columns = tuple(JoinColumn(c, 0, c) for c in rows.columns)
+        keys = tuple(exp.column(exp.to_identifier(c, quoted=True)) for c in rows.columns)
+        inputs = (JoinInput(rows.name, rows.name, time, keys),)
+        return Join(name, inputs, "distinct", TimeBounds(1), None, columns, (), rows.unit)
 
     def _nothing_aggregated(self, select: exp.Select) -> HeadraceError:
         for call in select.find_all(exp.Anonymous):
@@ -282,14 +384,17 @@ class Binder:
     def _filtered(self, source: Relation, where: exp.Expr) -> Relation:
         """The source under a WHERE, as a relation of its own."""
         relation: Relation
-        if isinstance(source, Rows):
+        if isinstance(source, Merge) and not self.graph().is_windowed(source.name):
+            arms = [self._filtered(self._renamed_rows(self.relations[arm], source.columns), where) for arm in source.inputs]
+            relation = Merge(self._name_part(), tuple(a.name for a in arms), source.unit, source.columns)
+        elif isinstance(source, Rows):
             branches = tuple(
                 Branch(b.stream, both(b.where, substitute(where, dict(b.columns))), b.columns)
                 for b in source.branches
             )
             relation = Rows(self._name_part(), branches, source.time, source.unit)
         else:
-            outputs = tuple((c, exp.column(c)) for c in source.columns)
+            outputs = tuple((c, exp.column(exp.to_identifier(c, quoted=True))) for c in source.columns)
             relation = Derive(self._name_part(), source.name, source.unit, outputs, where)
         self.relations[relation.name] = relation
         return relation
@@ -298,8 +403,29 @@ class Binder:
         self, name: str, source: Relation, scope: Scope, select: exp.Select, where: exp.Expr | None
     ) -> Relation:
         outputs = scope.outputs(select.expressions)
+        if isinstance(source, Merge) and not self.graph().is_windowed(source.name):
+            arms = []
+            for arm in source.inputs:
+                rows = self._renamed_rows(self.relations[arm], source.columns)
+                arms.append(self._add_part(self._derive_rows(self._name_part(), rows, outputs, where)))
+            return Merge(name, tuple(a.name for a in arms), source.unit, tuple(n for n, _ in outputs))
+        return self._derive_rows(name, source, outputs, where)
+
+    def _renamed_rows(self, relation: Relation, columns: tuple[str, ...]) -> Relation:
+        """An arm of a union of rows under the names of the whole."""
+        if relation.columns == columns:
+            return relation
+        pairs = zip(columns, relation.columns, strict=True)
+        outputs = tuple((new, exp.column(exp.to_identifier(old, quoted=True))) for new, old in pairs)
+        return self._add_part(self._derive_rows(self._name_part(), relation, outputs, None))
+
+    def _derive_rows(
+        self, name: str, source: Relation, outputs: tuple[Output, ...], where: exp.Expr | None
+    ) -> Relation:
+        """A selection and projection of one relation."""
         if not isinstance(source, Rows):
-            return Derive(name, source.name, source.unit, with_window(outputs), where)
+            shown = with_window(outputs) if self.graph().is_windowed(source.name) else outputs
+            return Derive(name, source.name, source.unit, shown, where)
         time = next((n for n, e in outputs if isinstance(e, exp.Column) and e.name == source.time), None)
         branches = []
         for b in source.branches:
@@ -312,3 +438,11 @@ class Binder:
                 )
             )
         return Rows(name, tuple(branches), time, source.unit)
+
+
+def _attribute(written: str | None, times: Collection[str]) -> str | None:
+    """The progressing column that a window names, with or without the name of its input."""
+    if written is None or written.lower() in {t.lower() for t in times}:
+        return written
+    last = written.rpartition(".")[2]
+    return last if "." in written and not any("." in t for t in times) else written

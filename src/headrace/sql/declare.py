@@ -5,13 +5,14 @@ from __future__ import annotations
 from headrace.errors import HeadraceError, SqlError
 from headrace.logical.graph import WINDOW_COLUMNS, Stream
 from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
-from headrace.progress import Ordered, Slack
+from headrace.progress import ByGroup, Ordered, Punctuated, Slack, SlackRows
 from headrace.sql.error_places import suggest
-from headrace.sql.statements import CreateStream
+from headrace.sql.statements import CreateStream, ProgressClause
 from headrace.windows import ticks
 
 INTERNAL = {"_ws", "_we", "_row", "_reason", MALFORMED}  # names of columns that only the program has
 _INTEGERS = {"tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long"}
+_GROUPS = {*_INTEGERS, "string", "boolean"}
 _TIMES = {"timestamp", "timestamp_ltz", "timestamp_ntz", "date"}
 
 
@@ -35,11 +36,7 @@ def asks_spark(statement: CreateStream) -> bool:
 
 
 def declared_stream(
-    name: str,
-    columns: tuple[tuple[str, str], ...],
-    on: str,
-    slack: str | int | None,
-    horizon: str | int | None,
+    name: str, columns: tuple[tuple[str, str], ...], on: str, progress: ProgressClause
 ) -> Stream:
     """The stream, if it can be one."""
     lowered = [c.lower() for c, _ in columns]
@@ -62,17 +59,74 @@ def declared_stream(
             f"stream {name}: {column} is {type_}, but a progressing attribute is a TIMESTAMP, a DATE "
             "or an integer"
         )
+    groups = tuple(_group_column(name, column, known) for column in progress.groups)
+    if doubled := {g for g in groups if groups.count(g) > 1}:
+        raise SqlError(f"stream {name}: {sorted(doubled)[0]} is named twice among the columns of its groups")
     try:
-        bound = None if slack is None else ticks(slack, unit)  # type: ignore[arg-type]
-        if bound is not None and bound < 0:
-            raise SqlError(f"SLACK must not be negative, got {slack}; 0 means an ordered stream")
-        policy = Ordered() if bound is None else Slack(bound)
-        ahead = ticks(horizon, unit) if horizon is not None else None  # type: ignore[arg-type]
+        policy = _policy(progress, unit)
+        ahead = ticks(progress.horizon, unit) if progress.horizon is not None else None  # type: ignore[arg-type]
+        idle = _idle(progress, unit, column, type_)
     except HeadraceError as e:
         raise SqlError(f"stream {name}: {e}") from e
     if ahead is None and unit == "us":
         ahead = ticks("1 day", "us")
-    return Stream(name, columns, column, unit, policy, ahead)
+    return Stream(
+        name,
+        columns,
+        column,
+        unit,
+        ByGroup(policy) if groups else policy,
+        ahead,
+        mark=progress.by,
+        marks_are_data=progress.data,
+        beside=progress.beside,
+        groups=groups,
+        idle=idle,
+    )
+
+
+def _policy(progress: ProgressClause, unit: str) -> Slack | Ordered | SlackRows | Punctuated:
+    if progress.beside is not None and ":" in progress.beside.removeprefix("file:"):
+        raise SqlError(
+            f"PUNCTUATED FROM {progress.beside!r}: a text does not import code. Register the function in Python, "
+            "session.bounds('name', function), and write PUNCTUATED FROM 'name'; or name a table, a file or a folder"
+        )
+    if progress.by is not None or progress.beside is not None:
+        return Punctuated()
+    if progress.rows is not None:
+        return SlackRows(progress.rows)
+    if progress.slack is None:
+        return Ordered()
+    bound = ticks(progress.slack, unit)  # type: ignore[arg-type]
+    if bound < 0:
+        raise SqlError(f"SLACK must not be negative, got {progress.slack}; 0 means an ordered stream")
+    return Slack(bound)
+
+
+def _idle(progress: ProgressClause, unit: str, column: str, type_: str) -> int | None:
+    if progress.idle is None:
+        return None
+    if unit != "us":
+        raise SqlError(
+            f"IDLE AFTER advances to the clock, but {column} is {type_} and knows no clock; leave it out, or punctuate the stream"
+        )
+    found = ticks(progress.idle, "us")
+    if found <= 0:
+        raise SqlError(f"IDLE AFTER must be longer than nothing, got {progress.idle}")
+    return found
+
+
+def _group_column(stream: str, name: str, known: dict[str, tuple[str, str]]) -> str:
+    if name.lower() not in known:
+        listed = [c for c, _ in known.values()]
+        raise SqlError(f"stream {stream}: {name!r} is not a column, so there are no groups by it." + suggest(name, listed))
+    column, type_ = known[name.lower()]
+    if type_.strip().lower() not in _GROUPS:
+        raise SqlError(
+            f"stream {stream}: {column} is {type_}, but groups that make progress by themselves are told apart by "
+            "texts, integers or booleans"
+        )
+    return column
 
 
 def _unit_of(type_: str) -> str | None:

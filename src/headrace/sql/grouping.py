@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 
 from headrace.errors import SqlError
 from headrace.logical.functions import aggregate_call, nearest_aggregate
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Output, Relation, Rows
-from headrace.sql.rewrite import top_down
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, Output, Relation
+from headrace.logical.rewrite import top_down
 from headrace.sql.scope import Scope, output_name, unique, with_window, written
 from headrace.sql.window_clause import GroupWindow, group_window
 from headrace.windows import WindowSpec
@@ -17,9 +19,15 @@ class Grouping:
     """The SELECT list, GROUP BY and HAVING of an aggregation, taken apart into keys, calls and outputs."""
 
     def __init__(
-        self, scope: Scope, select: exp.Select, group: exp.Expr | None, bracket: WindowSpec | None
+        self,
+        scope: Scope,
+        select: exp.Select,
+        group: exp.Expr | None,
+        bracket: WindowSpec | None,
+        times: Collection[str],  # columns that carry progress
+        windowed: bool,  # whether the source is
     ) -> None:
-        self.scope, self.select = scope, select
+        self.scope, self.select, self.times, self.windowed = scope, select, times, windowed
         self.keys: list[exp.Expr] = []
         self.calls: list[Call] = []
         self.window: GroupWindow | None = None
@@ -46,19 +54,13 @@ class Grouping:
             and node.name.lower() not in self.scope.columns
         ):
             name, node = node.name, self.aliases[node.name.lower()]
-        source = self.scope.source
-        time = source.time if isinstance(source, Rows) else None
-        found = group_window(node, name, source.unit, time, lambda m: self.scope.fail(node, m))
+        found = group_window(node, name, self.scope.source.unit, self.times, lambda m: self.scope.fail(node, m))
         if found is not None and (found.function or self.bracket is None):
             if self.window is not None or self.bracket is not None:
                 raise self.scope.fail(node, "a query has one window, this is a second one")
             self.window = found
             return
-        if (
-            not isinstance(source, Rows)
-            and isinstance(node, exp.Column)
-            and node.name.lower() in WINDOW_COLUMNS
-        ):
+        if self.windowed and isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS:
             return  # the window of the input is always part of the grouping
         resolved = self.scope.resolve(node)
         if resolved not in self.keys:

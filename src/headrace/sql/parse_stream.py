@@ -6,10 +6,9 @@ from unicodedata import normalize
 
 from sqlglot.tokenizer_core import TokenType
 
+from headrace.sql.parse_progress import parse_progress
 from headrace.sql.statements import ColumnDef, CreateStream
 from headrace.sql.token_cursor import TokenCursor, says
-
-_CLAUSES = {"SLACK", "ORDERED", "HORIZON", "FROM"}
 
 
 def parse_stream(cursor: TokenCursor) -> CreateStream:
@@ -20,35 +19,14 @@ def parse_stream(cursor: TokenCursor) -> CreateStream:
     cursor.expect("PROGRESSING")
     cursor.expect("ON")
     on = cursor.name("the progressing attribute")
-    slack = horizon = None
-    if cursor.accept("SLACK"):
-        slack = _duration(cursor, "a duration, like 5 SECONDS")
-    elif not cursor.accept("ORDERED"):
-        raise cursor.fail(
-            f"expected how the progress of {name} is known: SLACK <duration> (how late a row may be), "
-            "or ORDERED",
-            cursor.peek() or cursor.tokens[-1],
-        )
-    if cursor.accept("HORIZON"):
-        horizon = _duration(cursor, "a duration, like 1 DAY")
+    progress = parse_progress(cursor, name)
     cursor.expect("FROM")
     fmt = cursor.string("a source format, like 'parquet'")
     options = _options(cursor) if cursor.accept("OPTIONS") else {}
     if (extra := cursor.peek()) is not None:
         raise cursor.fail(f"did not expect {extra.text!r} after the stream's options", extra)
     text = cursor.script[first.start : cursor.tokens[-1].end + 1]
-    return CreateStream(name, columns, on, slack, horizon, fmt, options, text)
-
-
-def _duration(cursor: TokenCursor, what: str) -> str:
-    """The words of a duration. A text in quotes belongs to it only after INTERVAL: else it is the source's format."""
-    start = cursor.i
-    text = cursor.until(_CLAUSES, what)
-    for i in range(start + 1, cursor.i):
-        token, last = cursor.tokens[i], cursor.tokens[i - 1]
-        if token.token_type is TokenType.STRING and not says(last, "INTERVAL"):
-            raise cursor.fail(f"expected FROM before the source's format, found {last.text!r}", last)
-    return text
+    return CreateStream(name, columns, on, progress, fmt, options, text, cursor.script)
 
 
 def _options(cursor: TokenCursor) -> dict[str, str]:

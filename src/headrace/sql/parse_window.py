@@ -1,11 +1,13 @@
 """Bracket windows in a token list.
 
 `[RANGE … SLIDE …]` is no SQL, so it is taken out of the tokens before sqlglot reads them and left as a mark on the table it
-follows, or, written after an aggregate as in the thesis' examples, on the table of the same SELECT.
+follows, or, written after an aggregate as in the thesis' examples, on the first table of the same SELECT. `WITHIN 10 SECONDS`
+behind a joined table, as in KSQL, is taken out in the same way.
 """
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from sqlglot import exp
@@ -13,10 +15,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
 from headrace.sql.error_places import error, suggest
-from headrace.sql.statements import BracketWindow
+from headrace.sql.statements import BracketWindow, Within
 from headrace.sql.token_cursor import TokenCursor, says
 
-MARK = "\x01w"  # ends a table's name; the number of its window follows
+MARK = "\x01"  # ends a table's name; the kind and number of its clause follow
+_MARKS = {"w": "stream_window", "g": "aggregate_window", "i": "within"}
 WINDOW_WORDS = ("RANGE", "SLIDE", "ORIGIN", "ALIGN", "RESET", "WA", "WATTR", "ON")
 _EXAMPLE = "[RANGE 10 MINUTES SLIDE 1 MINUTE]"
 _UNSUPPORTED = {
@@ -39,10 +42,10 @@ _OTHER_CLAUSES = (
 )
 
 
-def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[BracketWindow]]:
+def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[BracketWindow | Within]]:
     """The tokens without their windows, tables marked; and the windows, by the numbers of the marks."""
     out: list[Token] = []
-    windows: list[BracketWindow] = []
+    windows: list[BracketWindow | Within] = []
     pending: list[int] = []  # windows written after an aggregate: they belong to the next FROM
     i = 0
     while i < len(tokens):
@@ -55,14 +58,17 @@ def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[Br
             i = close + 1
             if not _in_from(out):
                 pending.append(len(windows) - 1)
-            elif out[-1].token_type is TokenType.R_PAREN:
-                i = _mark_subselect(out, tokens, i, len(windows) - 1)
             else:
-                out[-1] = _marked(out[-1], len(windows) - 1)
+                i = _mark_table(out, tokens, i, f"w{len(windows) - 1}")
+            continue
+        if says(token, "WITHIN") and _last_clause(out) is TokenType.JOIN and _is_length(tokens, i + 1):
+            within, i = _within(script, tokens, i)
+            windows.append(within)
+            i = _mark_table(out, tokens, i, f"i{len(windows) - 1}")
             continue
         out.append(token)
         if pending and len(out) > 1 and out[-2].token_type is TokenType.FROM:
-            out[-1] = _marked(token, pending.pop())
+            out[-1] = _marked(token, f"g{pending.pop()}")
         i += 1
     if pending:
         window = windows[pending[0]]
@@ -70,13 +76,14 @@ def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[Br
     return out, windows
 
 
-def put_windows(body: exp.Expr, windows: list[BracketWindow]) -> None:
-    """Turn the marks on tables and sub-selects into `args["stream_window"]`."""
+def put_windows(body: exp.Expr, windows: list[BracketWindow | Within]) -> None:
+    """Turn the marks on tables and sub-selects into arguments of them."""
     for table in body.find_all(exp.Table, exp.Subquery):
         for identifier in [table.this, table.args.get("alias") and table.args["alias"].this]:
             if isinstance(identifier, exp.Identifier) and MARK in identifier.name:
-                name, mark = identifier.name.split(MARK)
-                table.set("stream_window", windows[int(mark)])
+                name, *marks = identifier.name.split(MARK)
+                for mark in marks:
+                    table.set(_MARKS[mark[0]], windows[int(mark[1:])])
                 identifier.set("this", name)
                 identifier.set("quoted", False)
                 if not name:
@@ -94,7 +101,34 @@ def _closing(script: str, tokens: list[Token], opening: int) -> int:
     raise error(script, tokens[opening].start, tokens[opening].end, "this window is not closed: expected ]")
 
 
-def _mark_subselect(out: list[Token], tokens: list[Token], i: int, mark: int) -> int:
+def _mark_table(out: list[Token], tokens: list[Token], i: int, mark: str) -> int:
+    """Mark the table before a clause; the place behind the clause, or behind the alias of a sub-select."""
+    if out[-1].token_type is not TokenType.R_PAREN:
+        out[-1] = _marked(out[-1], mark)
+        return i
+    return _mark_subselect(out, tokens, i, mark)
+
+
+def _is_length(tokens: list[Token], i: int) -> bool:
+    token = _at(tokens, i)
+    return token is not None and token.token_type in (TokenType.NUMBER, TokenType.L_PAREN, TokenType.STRING)
+
+
+def _within(script: str, tokens: list[Token], i: int) -> tuple[Within, int]:
+    """The clause that begins with WITHIN at `i`, and the place behind it."""
+    stop = next((k for k in range(i, len(tokens)) if tokens[k].token_type in (TokenType.ON, TokenType.USING)), len(tokens))
+    part = tokens[i + 1 : stop]
+    start, end = tokens[i].start, tokens[stop - 1].end
+    if any(says(t, "GRACE") for t in part):
+        raise error(script, start, end, "GRACE: how late rows may come is said with the stream, like SLACK 5 SECONDS")
+    text = re.sub(r"^\((.*)\)$", r"\1", " ".join(t.text for t in part))
+    lengths = [piece.strip() for piece in text.split(",")]
+    if len(lengths) > 2 or not all(re.match(r"^'?\d", piece) for piece in lengths):
+        raise error(script, start, end, "expected WITHIN 10 SECONDS, or WITHIN (5 SECONDS, 10 SECONDS) for before and after")
+    return Within(lengths[0], lengths[-1], start, end), stop
+
+
+def _mark_subselect(out: list[Token], tokens: list[Token], i: int, mark: str) -> int:
     """Mark the alias behind `(SELECT …) [window]`, or an empty one; the place behind it."""
     if (token := _at(tokens, i)) is not None and token.token_type is TokenType.ALIAS:
         i += 1
@@ -107,18 +141,21 @@ def _mark_subselect(out: list[Token], tokens: list[Token], i: int, mark: int) ->
     return i
 
 
-def _in_from(out: list[Token]) -> bool:
-    """Whether the last clause word of the same depth is FROM or JOIN: then a bracket belongs to a table."""
+def _last_clause(out: list[Token]) -> TokenType | None:
+    """The last clause word of the same depth."""
     depth = 0
     for token in reversed(out):
         depth += (token.token_type is TokenType.R_PAREN) - (token.token_type is TokenType.L_PAREN)
         if depth < 0:
-            return False
-        if depth == 0 and token.token_type in (TokenType.FROM, TokenType.JOIN):
-            return True
-        if depth == 0 and token.token_type in _OTHER_CLAUSES:
-            return False
-    return False
+            return None
+        if depth == 0 and token.token_type in (TokenType.FROM, TokenType.JOIN, *_OTHER_CLAUSES):
+            return token.token_type
+    return None
+
+
+def _in_from(out: list[Token]) -> bool:
+    """Whether a bracket here belongs to a table."""
+    return _last_clause(out) in (TokenType.FROM, TokenType.JOIN)
 
 
 def _follows_table(out: list[Token]) -> bool:
@@ -128,7 +165,7 @@ def _follows_table(out: list[Token]) -> bool:
     return _in_from(out)
 
 
-def _marked(token: Token, mark: int) -> Token:
+def _marked(token: Token, mark: str) -> Token:
     text = f"{token.text}{MARK}{mark}"
     return Token(TokenType.IDENTIFIER, text, token.line, token.col, token.start, token.end, token.comments)
 
@@ -140,7 +177,7 @@ def _window(script: str, bracket: Token, tokens: list[Token]) -> BracketWindow:
     cursor = TokenCursor(script, tokens)
     range_: str | None = None
     slide = origin = reset = attribute = None
-    align, seen = "start", set()
+    align, seen, tumbling = "start", set(), False
     while (token := cursor.peek()) is not None:
         if not says(token, *WINDOW_WORDS):
             raise _no_clause(cursor, token)
@@ -149,6 +186,7 @@ def _window(script: str, bracket: Token, tokens: list[Token]) -> BracketWindow:
             raise cursor.fail(f"{word} is given twice in this window", token)
         seen.add(word)
         if word == "RANGE":
+            tumbling = cursor.accept("TUMBLING") or cursor.accept("TUMBLE")
             text = _length(cursor, "a length, like 10 MINUTES")
             range_ = None if text.upper() == "ALL" else text
         elif word == "SLIDE":
@@ -164,10 +202,10 @@ def _window(script: str, bracket: Token, tokens: list[Token]) -> BracketWindow:
         else:
             attribute = cursor.name("the progressing attribute")
             while cursor.accept("."):
-                attribute = cursor.name("the progressing attribute")
+                attribute += "." + cursor.name("the progressing attribute")
     if "RANGE" not in seen:
         raise cursor.fail("a window needs a RANGE (or RANGE ALL)", tokens[0])
-    return BracketWindow(range_, slide, origin, align, reset, attribute, tokens[0].start, tokens[-1].end)
+    return BracketWindow(range_, slide, origin, align, reset, attribute, tumbling, tokens[0].start, tokens[-1].end)
 
 
 def _length(cursor: TokenCursor, what: str) -> str:

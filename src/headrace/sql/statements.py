@@ -2,7 +2,8 @@
 
 `CREATE STREAM` names a source, its columns and how its progress is known; `CREATE QUERY` names a continuous
 query. The body of a query is a sqlglot expression in Spark's dialect. A bracket window is kept in the body
-as `table.args["stream_window"]`, and a GSQL alias in `GROUP BY` as an `exp.Alias` there (DESIGN §4.4).
+as `table.args["stream_window"]` (behind a table) or `table.args["aggregate_window"]` (behind an aggregate), WITHIN as
+`table.args["within"]`, and a GSQL alias in `GROUP BY` as an `exp.Alias` there (DESIGN §4.4).
 """
 
 from __future__ import annotations
@@ -19,15 +20,29 @@ class ColumnDef:
 
 
 @dataclass(frozen=True)
+class ProgressClause:
+    """How progress is known: the words, not yet in ticks. Without a slack and punctuation the stream is ordered."""
+
+    slack: str | int | None = None
+    rows: int | None = None  # a slack in rows
+    by: exp.Expr | None = field(default=None, hash=False)  # true for rows that punctuate
+    data: bool = True  # whether those are rows of the stream too
+    beside: str | None = None  # table or function that tells bounds
+    groups: tuple[str, ...] = ()  # columns; each group of rows makes progress by itself
+    idle: str | int | None = None
+    horizon: str | int | None = None
+
+
+@dataclass(frozen=True)
 class CreateStream:
     name: str
     columns: tuple[ColumnDef, ...]  # none: those of the source
     on: str
-    slack: str | None  # None: ordered
-    horizon: str | None
+    progress: ProgressClause
     format: str
     options: dict[str, str] = field(hash=False)
     text: str = ""
+    script: str = ""  # the text positions in its predicate point into
 
 
 @dataclass(frozen=True)
@@ -48,7 +63,18 @@ class BracketWindow:
     align: str = "start"
     reset: str | None = None
     attribute: str | None = None
+    tumbling: bool = False  # RANGE TUMBLING: of a join, rows of the same window
     start: int = 0  # place in the script
+    end: int = 0
+
+
+@dataclass(frozen=True)
+class Within:
+    """`JOIN b WITHIN 10 SECONDS` or `WITHIN (5 SECONDS, 10 SECONDS)`, as in KSQL: how much earlier and later b's rows may be."""
+
+    before: str
+    after: str
+    start: int = 0
     end: int = 0
 
 

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -93,7 +93,7 @@ def bracket_window(clause: BracketWindow, unit: str, fail: Fail) -> WindowSpec:
 
 
 def group_window(
-    node: exp.Expr, name: str | None, unit: str, time: str | None, fail: Fail
+    node: exp.Expr, name: str | None, unit: str, times: Collection[str], fail: Fail
 ) -> GroupWindow | None:
     """The window a GROUP BY expression stands for, or None if it is an ordinary expression."""
     if isinstance(node, exp.Anonymous) and node.name.lower() == "window":
@@ -122,8 +122,7 @@ def group_window(
         isinstance(inner, (exp.Div, exp.IntDiv))
         and isinstance(inner.this, exp.Column)
         and isinstance(inner.expression, exp.Literal)
-        and time is not None
-        and inner.this.name.lower() == time.lower()
+        and inner.this.name.lower() in {t.lower() for t in times}
         and str(inner.expression.this).isdigit()
     ):
         length = int(inner.expression.this) * (_SECOND if unit == "us" else 1)

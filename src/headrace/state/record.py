@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
+from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Arrivals, Frontier, Observation
 from headrace.state.format import FORMAT
 from headrace.state.segment import SegmentMeta
 
@@ -40,6 +40,7 @@ class StreamState:
     rows: int = 0
     late: int = 0
     rejected: int = 0
+    contradicting: int = 0
 
     @property
     def max_seen(self) -> int | None:
@@ -56,8 +57,17 @@ class StreamState:
         """The inverse of `dataclasses.asdict`."""
         groups = tuple((tuple(group), bound) for group, bound in value["frontier"]["groups"])
         frontier = Frontier(value["frontier"]["bound"], groups)
-        counts = {name: value[name] for name in ("rows", "late", "rejected")}
-        return StreamState(Observation(**value["seen"]), frontier, **counts)
+        counts = {name: value.get(name, 0) for name in ("rows", "late", "rejected", "contradicting")}
+        return StreamState(_observation_from_json(value["seen"]), frontier, **counts)
+
+
+def _observation_from_json(value: Mapping[str, Any]) -> Observation:
+    """What a checkpoint of before a kind of observation was known does not have of it is nothing."""
+    arrivals = tuple(
+        Arrivals(a["batch"], a["rows"], tuple(map(tuple, a["steps"]))) for a in value.get("arrivals", ())
+    )
+    groups = tuple((tuple(g), _observation_from_json(seen)) for g, seen in value.get("groups", ()))
+    return Observation(value["largest"], value.get("mark"), value.get("heard"), arrivals, groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,7 @@ class Manifest:
     created_at: float
     flush: bool = False
     engine: dict[str, str] = field(default_factory=dict)
+    clock: int = 0  # microseconds, by which the batch told silence and implausible values
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,7 @@ def encode(manifest: Manifest) -> bytes:
         "created_at": manifest.created_at,
         "flush": manifest.flush,
         "engine": manifest.engine,
+        "clock": manifest.clock,
         "streams": {name: asdict(stream) for name, stream in manifest.streams.items()},
         "slots": manifest.slots,
         "route": manifest.route,
@@ -152,6 +164,7 @@ def decode(data: bytes, version: int) -> Manifest:
         created_at=state["created_at"],
         flush=state["flush"],
         engine=state["engine"],
+        clock=state.get("clock", 0),
     )
 
 

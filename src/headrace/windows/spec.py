@@ -151,7 +151,7 @@ class WindowSpec(ABC):
             return range(0)
         return range(int(self.first_wid(lo)), max(int(self.first_wid(lo)), int(self.stop_wid(hi - 1))))
 
-    def missed(self, t: Ids, low_watermark: int) -> Ids:
+    def missed(self, t: Ids, low_watermark: Ids) -> Ids:
         """Whether a row at `t` comes too late for a window it belongs to: the first of them is closed."""
         first = self.first_wid(t)
         return (first < self.stop_wid(t)) & (self.end_of(first) <= low_watermark)

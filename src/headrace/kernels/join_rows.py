@@ -1,0 +1,247 @@
+"""The order-agnostic join of a batch (document 003, section 7.1: OA-Join; DESIGN §3.2).
+
+Rows of all inputs meet in any order. With Δ_i the new rows of input i and old_i those from before, the new results of n inputs
+are Σ_i Δ_i ⋈ (old_j + Δ_j for j < i) ⋈ (old_k for k > i): every combination with a new row, once. Each term is a hash
+join that DuckDB builds on the smaller side; of old rows only the segments are read whose values the new rows reach.
+
+A band alone does not help a hash join: one hot key would compare all its rows with all others. Where the rows of a term are
+spread over much more time than the band is wide, both sides get a bucket of that width as a further key; a row is put into the
+(at most two) buckets it reaches, and candidates are within twice the band.
+
+Outer, semi- and anti-joins ask whether a row has met a partner. A row of the kept side is *complete* when the other
+side's low-watermark has passed everything it reaches; then its partners, if any, are all here, so that nothing needs to be
+remembered of a row but itself. A semi-join gives a row when its first partner is here: a new row that has one, or
+an old row that has a new one and had none before. SELECT DISTINCT is the join of a stream with its own past: a row is new
+if none before it was equal (section 8.2: DupElim).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from headrace.kernels.operator import FLOOR
+from headrace.kernels.stored_rows import StoredRows
+from headrace.kernels.workspace import Workspace
+from headrace.logical.time_bounds import TimeBounds
+from headrace.program.program import JoinRows
+
+SPREAD = 4  # how many times the band rows must be spread over for buckets to pay
+
+Bounds = Sequence[
+    Sequence[int | None]
+]  # of each input: from where on rows were incomplete, before the batch and after it
+
+
+def define_join(
+    space: Workspace,
+    step: JoinRows,
+    inputs: Sequence[StoredRows],
+    complete: Bounds,
+    born: Sequence[int | None],
+) -> None:
+    """Define the relation of a join's results in this round."""
+    _Round(space, step, inputs).define(complete, born)
+
+
+class _Round:
+    def __init__(self, space: Workspace, step: JoinRows, inputs: Sequence[StoredRows]) -> None:
+        self.space, self.step, self.inputs = space, step, inputs
+        self.spans = [one.span() for one in inputs]
+        self._count = 0
+
+    def define(self, complete: Bounds, born: Sequence[int | None]) -> None:
+        kind = self.step.kind
+        terms: list[str] = []
+        if kind in ("inner", "left", "full"):
+            terms += [t for i in range(len(self.inputs)) if (t := self._inner(i)) is not None]
+        if kind == "semi":
+            terms += self._semi()
+        if kind == "distinct":
+            terms += self._distinct()
+        for side in {"left": (0,), "full": (0, 1), "anti": (0,)}.get(kind, ()):
+            before, after = complete[side]
+            terms += self._unmatched(side, before, after, born[side])
+        if terms:
+            self.space.define(self.step.view, " UNION ALL ".join(terms))
+        else:
+            self.space.define_empty(self.step.view)
+
+    # -- relations --------------------
+    def _register(self, number: int, tables: Sequence[pa.Table]) -> str | None:
+        """These rows of an input as a relation with the join's names; None if there are none."""
+        tables = [t for t in tables if t.num_rows]
+        if not tables:
+            return None
+        self._count += 1
+        name = self.space.register(f"{self.step.view}_{self._count}", pa.concat_tables(tables))
+        keys = ", ".join(["_t", *(f"k{i}" for i in range(self.step.keys))])
+        columns = self.step.inputs[number].columns
+        return f"(SELECT {keys}{', ' + columns if columns else ''} FROM {name})"
+
+    def _reached(self, number: int, by: int) -> tuple[int, int] | None:
+        """The values of input `number` that the new rows of input `by` reach."""
+        span, bounds = self.spans[by], self.step.bounds
+        if span is None:
+            return None
+        return span[0] - bounds.reach(number, by), span[1] + bounds.reach(by, number)
+
+    # -- inner results --------------------
+    def _inner(self, new: int) -> str | None:
+        """The results of the new rows of one input with what was there before them."""
+        sides: list[tuple[int, str]] = []
+        for i, one in enumerate(self.inputs):
+            if i == new:
+                found = self._register(i, one.new)
+            else:
+                reached = self._reached(i, new)
+                if reached is None:
+                    return None
+                found = self._register(i, [*one.old(*reached), *(one.new if i < new else ())])
+            if found is None:
+                return None
+            sides.append((i, found))
+        first = next(s for s in sides if s[0] == new)
+        others = [s for s in sides if s[0] != new]
+        source = self._combine(first, others)
+        return self._select(self.step.outputs, source)
+
+    def _select(self, outputs: str, source: str) -> str:
+        """The results; where the join has a window, once for every window their rows share."""
+        window, where = self.step.window, f" WHERE {self.step.condition}" if self.step.condition else ""
+        if window is None:
+            return f"SELECT {outputs} FROM {source}{where}"
+        ticks = ", ".join(f"i{i}._t" for i in range(len(self.inputs)))
+        first = _floor(f"greatest({ticks}) - {window.range + window.origin}", window.slide)
+        last = _floor(f"least({ticks}) - {window.origin}", window.slide)
+        wids = f"SELECT * EXCLUDE (_t), unnest(range({first} + 1, {last} + 1)) AS _wid FROM {source}{where}"
+        start = f"_wid * {window.slide} + {window.origin}"
+        return (
+            f"SELECT {outputs} FROM (SELECT *, {start} AS _ws, {start} + {window.range} AS _we FROM ({wids}))"
+        )
+
+    def _combine(self, first: tuple[int, str], others: Sequence[tuple[int, str]]) -> str:
+        """FROM … JOIN …: the new rows with those of each other input."""
+        number, relation = first
+        if len(others) == 1 and (width := self._bucket_width(number, others[0][0])) is not None:
+            other, rows = others[0]
+            bounds = self.step.bounds
+            low, high = (
+                _floor(f"_t - {bounds.reach(other, number)}", width),
+                _floor(f"_t + {bounds.reach(number, other)}", width),
+            )
+            spread = f"(SELECT *, unnest(range({low}, {high} + 1)) AS _b FROM {relation})"
+            bucketed = f"(SELECT *, {_floor('_t', width)} AS _b FROM {rows})"
+            on = [f"i{number}._b = i{other}._b", *self._conditions(number, other)]
+            return f"{spread} AS i{number} JOIN {bucketed} AS i{other} ON {' AND '.join(on)}"
+        text, before = f"{relation} AS i{number}", [number]
+        for other, rows in others:
+            on = [c for k, one in enumerate(before) for c in self._conditions(one, other, keys=k == 0)]
+            text += f" JOIN {rows} AS i{other} ON {' AND '.join(on) or 'true'}"
+            before.append(other)
+        return text
+
+    def _bucket_width(self, new: int, other: int) -> int | None:
+        """The width of buckets, if they pay."""
+        bounds, span = self.step.bounds, self.spans[new]
+        assert span is not None
+        width = bounds.reach(new, other) + bounds.reach(other, new) + 1
+        if bounds.windows or (self.step.keys and span[1] - span[0] < SPREAD * width):
+            return None
+        return width
+
+    def _conditions(self, one: int, other: int, keys: bool = True) -> list[str]:
+        """What rows of two inputs must satisfy: equal keys, near in time."""
+        out = [f"i{one}.k{k} = i{other}.k{k}" for k in range(self.step.keys)] if keys else []
+        return out + time_conditions(self.step.bounds, one, other)
+
+    # -- rows with and without partners --------------------
+    def _semi(self) -> list[str]:
+        """Rows of the first input whose first partner is here."""
+        kept, looked = self.inputs
+        terms = []
+        reached = self._reached(1, 0)
+        new = self._register(0, kept.new)
+        if new is not None and reached is not None:
+            partners = self._register(1, [*looked.old(*reached), *looked.new])
+            if partners is not None:
+                terms.append(self._select_where(0, new, [("EXISTS", partners)]))
+        reached = self._reached(0, 1)
+        if reached is not None:
+            old, partners = self._register(0, kept.old(*reached)), self._register(1, looked.new)
+            if old is not None and partners is not None:
+                before = self._register(1, looked.old(FLOOR, 1 << 62))
+                tests = [("EXISTS", partners), *([("NOT EXISTS", before)] if before is not None else [])]
+                terms.append(self._select_where(0, old, tests))
+        return terms
+
+    def _distinct(self) -> list[str]:
+        """New rows, each once, without those that were there before."""
+        (rows,), span = self.inputs, self.spans[0]
+        new = self._register(0, rows.new)
+        if new is None or span is None:
+            return []
+        where = ""
+        if (old := self._register(0, rows.old(*span))) is not None:
+            same = " AND ".join(f"i0.k{i} IS NOT DISTINCT FROM i1.k{i}" for i in range(self.step.keys))
+            where = f" WHERE NOT EXISTS (SELECT 1 FROM {old} AS i1 WHERE {same})"
+        return [f"SELECT {self.step.outputs} FROM (SELECT DISTINCT * FROM {new}) AS i0{where}"]
+
+    def _unmatched(self, side: int, before: int | None, after: int | None, born: int | None) -> list[str]:
+        """Rows of a kept input that became complete and have no partner; those with a null key never have one."""
+        low, high = FLOOR if before is None else before, FLOOR if after is None else after
+        kept, other = self.inputs[side], self.inputs[1 - side]
+        nulls = " OR ".join(f"k{i} IS NULL" for i in range(self.step.keys))
+        new, old = self._register(side, kept.new), None
+        if high > low:
+            old = self._register(side, kept.old(low, high - 1))
+        rows = []
+        if new is not None:
+            rows.append(f"SELECT * FROM {new} WHERE _t < {high}" + (f" OR {nulls}" if nulls else ""))
+        if old is not None:
+            rows.append(f"SELECT * FROM {old} WHERE _t >= {low} AND _t < {high}")
+        if not rows:
+            return []
+        source = f"({' UNION ALL '.join(rows)})"
+        if born is not None:  # partners of older rows came before the query did
+            source = f"(SELECT * FROM {source} WHERE _t >= {born + self.step.bounds.reach(1 - side, side)})"
+        partners = self._register(1 - side, [*other.old(FLOOR, 1 << 62), *other.new])
+        return [self._select_where(side, source, [("NOT EXISTS", partners)] if partners is not None else [])]
+
+    def _select_where(self, side: int, rows: str, tests: Sequence[tuple[str, str]]) -> str:
+        """Rows of one input that have, or have not, partners among those of the other."""
+        other = 1 - side
+        conditions = [*self._conditions(side, other), *([self.step.condition] if self.step.condition else [])]
+        parts = [
+            f"{word} (SELECT 1 FROM {partners} AS i{other} WHERE {' AND '.join(conditions)})"
+            for word, partners in tests
+        ]
+        where = f" WHERE {' AND '.join(parts)}" if parts else ""
+        source = f"(SELECT * FROM {rows} AS i{side}{where}) AS i{side}"
+        outputs = self.step.padded[side]
+        if self.step.window is None:
+            return f"SELECT {outputs} FROM {source}"
+        window = self.step.window
+        start = f"{_floor(f'_t - {window.origin}', window.slide)} * {window.slide} + {window.origin}"
+        return (
+            f"SELECT {outputs} FROM (SELECT *, {start} AS _ws, {start} + {window.range} AS _we FROM {source})"
+        )
+
+
+def time_conditions(bounds: TimeBounds, one: int, other: int) -> list[str]:
+    """The constraints between the times of two inputs, as SQL."""
+    out = []
+    for gap in bounds.gaps:
+        if {gap.before, gap.after} == {one, other}:
+            out.append(f"i{gap.after}._t <= i{gap.before}._t + {gap.ticks}")
+    for window in bounds.windows:
+        if {window.one, window.other} == {one, other}:
+            first, second = (_floor(f"i{i}._t - {window.offset}", window.width) for i in (one, other))
+            out.append(f"{first} = {second}")
+    return out
+
+
+def _floor(tick: str, width: int) -> str:
+    """⌊tick / width⌋; DuckDB's // rounds towards zero."""
+    return f"((({tick}) - ((({tick}) % {width}) + {width}) % {width}) // {width})"

@@ -1,0 +1,77 @@
+"""Stored rows: rows (pid, _t, k…, v…) of one input of joins, kept until no other input can reach them.
+
+What came since the last round is *new*, everything before *old*; joins read both (`kernels/join_rows.py`). Old rows are segments
+on disk, read when a join asks for a span of values that they cover, and never copied. Rows with a null key meet nobody: joins see
+them while they are new, and they are not kept (unless for SELECT DISTINCT, to which nulls are equal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.kernels.operator import FLOOR, Due
+from headrace.kernels.workspace import Workspace
+from headrace.program.program import RowNode
+from headrace.state import Span
+
+
+class StoredRows:
+    """A `RowNode` in one slot. Rows before `needed` are not needed after this batch."""
+
+    def __init__(
+        self, node: RowNode, space: Workspace, read_state: Callable[[int, int], list[pa.Table]], needed: int
+    ) -> None:
+        self.node, self.space, self._read_state, self._needed = node, space, read_state, needed
+        self._arrived: list[pa.Table] = []
+        self._seen = 0  # how many of the tables that arrived earlier rounds have had
+        self.new: list[pa.Table] = []
+        self._names: dict[tuple[int, ...], str] = {}
+
+    def absorb(self, rows: pa.Table) -> None:
+        self._arrived.append(rows)
+
+    def arrived(self) -> list[pa.Table]:
+        return self._arrived
+
+    def due(self) -> Iterable[Due]:
+        return ()
+
+    def advance(self, low: int, high: int) -> None:
+        self.new, self._seen = self._arrived[self._seen :], len(self._arrived)
+
+    def old(self, low: int, high: int) -> list[pa.Table]:
+        """Rows from before this round, among them all with values in [low, high]."""
+        earlier = self._arrived[: len(self._arrived) - len(self.new)]
+        return [*self._read_state(low, high), *(t for t in earlier if t.num_rows)]
+
+    def span(self) -> tuple[int, int] | None:
+        """The least and largest value of the new rows."""
+        ends = [pc.min_max(t["_t"]) for t in self.new if t.num_rows]
+        if not ends:
+            return None
+        return min(e["min"].as_py() for e in ends), max(e["max"].as_py() for e in ends)
+
+    def needed_from(self) -> int:
+        return self._needed
+
+    def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
+        tables = [t for t in tables if t.num_rows]
+        if not tables:
+            return None
+        rows = pa.concat_tables(tables)
+        wanted = pc.greater_equal(rows["_t"], self._needed) if self._needed > FLOOR else None
+        for i in range(0 if self.node.nulls else self.node.keys):
+            if rows[f"k{i}"].null_count:
+                known = pc.is_valid(rows[f"k{i}"])
+                wanted = known if wanted is None else pc.and_(wanted, known)
+        if wanted is not None:
+            rows = rows.filter(wanted)
+        if not rows.num_rows:
+            return None
+        rows = rows.take(pa.array(np.argsort(rows["pid"].to_numpy(), kind="stable")))
+        span = pc.min_max(rows["_t"])
+        return rows, Span(span["min"].as_py(), span["max"].as_py() + 1)

@@ -1,0 +1,68 @@
+"""Which tables close the windows of a group as soon as the group's own bound has passed them.
+
+A stream may know more of single groups than of the whole (group-wise punctuation, document 003 §2.1; partitions of the
+source). A table over it can use that if its keys tell these groups apart, in every branch that reads such a stream by
+the same keys. It may not if a query reads its results in the same window: that one takes a window to be complete
+when it appears, and then waits for all groups, as every other table does. A query with a window of its own waits by
+itself. A table goes on as it has begun: only readers that are no younger than it are asked, and a younger one that would
+need whole windows is refused.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from headrace.errors import PlanError
+from headrace.logical.graph import Aggregate, Rows, inputs_of
+from headrace.optimizer.plan import PaneTable, Plan
+
+
+def close_groups(plan: Plan) -> Plan:
+    early = {}
+    for table in plan.tables.values():
+        keys = _find_group_keys(plan, table) if isinstance(table, PaneTable) else ()
+        if not keys:
+            continue
+        readers = [r for member in table.members for r in _find_readers(plan, member)]
+        born = plan.settings.generation(table.members[0])
+        if not any(plan.settings.generation(r) <= born for r in readers):
+            early[table.id] = keys
+            if readers:
+                raise PlanError(
+                    f"query {readers[0].split('$')[0]}: it reads {table.members[0]} in the same window, but in this checkpoint "
+                    "that closes the windows of each group by its own progress. Give the query a window of its own, or use a new "
+                    "checkpoint"
+                )
+    return plan.with_(early=early)
+
+
+def _find_group_keys(plan: Plan, table: PaneTable) -> tuple[int, ...]:
+    """The keys that are the columns of the groups; none if there are no groups or keys do not tell them apart."""
+    member = plan.graph.relations[table.members[0]]
+    assert isinstance(member, Aggregate)
+    source = plan.graph.relations[member.input]
+    found: set[tuple[int, ...]] = set()
+    for branch in source.branches if isinstance(source, Rows) else ():
+        groups = plan.graph.streams[branch.stream].groups
+        if not groups:
+            continue
+        shown = {e.name: n for n, e in branch.columns if isinstance(e, exp.Column)}
+        keys = {k.name: i for i, k in enumerate(member.keys) if isinstance(k, exp.Column)}
+        if not all(g in shown and shown[g] in keys for g in groups):
+            return ()
+        found.add(tuple(keys[shown[g]] for g in groups))
+    return next(iter(found)) if len(found) == 1 else ()
+
+
+def _find_readers(plan: Plan, name: str) -> list[str]:
+    """The aggregations that read the windows of a relation as they are, directly or through others."""
+    found: list[str] = []
+    for other in plan.relations:
+        relation = plan.graph.relations[other]
+        if isinstance(relation, Rows) or name not in inputs_of(relation):
+            continue
+        if not isinstance(relation, Aggregate):
+            found += _find_readers(plan, other)
+        elif relation.window is None:
+            found.append(other)
+    return found

@@ -1,0 +1,146 @@
+"""Joins of a plan as nodes and steps: tables of rows, the SQL between their columns and the join's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.dialect.duck_cast import duck_type
+from headrace.dialect.duck_expression import quote_name, spark_sql
+from headrace.logical.graph import Graph, Join
+from headrace.optimizer.place_relations import find_implied
+from headrace.optimizer.plan import Plan, RowTable
+from headrace.physical.keys import normalize_key
+from headrace.physical.result_sql import ResultSql, show_window_sql
+from headrace.program.program import JoinRows, JoinSide, RowFeed, RowNode
+from headrace.progress.waits import Waits, unite_waits
+
+
+def lower_row_table(plan: Plan, table: RowTable, name: str) -> RowNode:
+    """The node of a table of rows."""
+    feeds = tuple(
+        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values)
+        for f in plan.row_feeds[table.id]
+    )
+    readers = [(join, i) for n, i in table.readers if isinstance(join := plan.graph.relations[n], Join)]
+    needed = unite_waits(*(find_needed(plan, join, i) for join, i in readers))
+    reach = max(
+        max(j.bounds.reach(i, k), j.bounds.reach(k, i)) for j, i in readers for k in range(len(j.inputs))
+    )
+    return RowNode(
+        name,
+        table.label,
+        table.level,
+        plan.waits_of(table.id),
+        needed,
+        len(table.keys),
+        len(table.columns),
+        table.partition,
+        reach,
+        any(join.kind == "distinct" for join, _ in readers),
+        feeds,
+    )
+
+
+def describe_stored(plan: Plan, table: RowTable) -> object:
+    """What a table of rows stores, down to the text of its columns: its name is a hash of it."""
+    feeds = []
+    for feed in plan.row_feeds[table.id]:
+        text = {c.name: spark_sql(c.expression) for c in plan.columns[feed.stream]}
+        where = text[feed.where] if feed.where is not None else None
+        feeds.append((feed.stream, where, [text[k] for k in feed.keys], [text[v] for v in feed.values]))
+    query = plan.graph.queries.get(table.input)
+    keys = [spark_sql(k) for k in table.keys]
+    return ("rows", feeds or (table.input, query), keys, table.types, table.columns, table.generation)
+
+
+def input_waits(plan: Plan, join: Join) -> list[Waits]:
+    return [plan.passages[i.relation].columns[i.time] for i in join.inputs]
+
+
+def find_needed(plan: Plan, join: Join, number: int) -> Waits:
+    """From where on rows of an input are needed: until no row still to come reaches them, and, where rows without a partner
+    count, until every row they may have met is complete.
+    """
+    waits, bounds = input_waits(plan, join), join.bounds
+    if join.kind == "distinct":
+        return waits[0]
+    needed = bounds.needed(number, waits)
+    if join.kind == "inner" or (join.kind != "full" and number == 0):
+        return needed
+    other = 1 - number
+    undecided = [w.then(bounds.step(other, number)).then(bounds.step(number, other)) for w in waits[number]]
+    return unite_waits(needed, undecided)
+
+
+def lower_join(
+    plan: Plan,
+    sql: ResultSql,
+    join: Join,
+    nodes: Mapping[str, RowNode],
+    tables: Mapping[str, RowTable],
+    view: str,
+) -> JoinRows:
+    """The step that joins."""
+    ids = plan.inputs_of[join.name]
+    waits = input_waits(plan, join)
+    types = {
+        c.name: plan.types[join.inputs[c.input].relation][c.column] for c in (*join.visible, *join.hidden)
+    }
+    sides = []
+    for i, id_ in enumerate(ids):
+        columns = [
+            f"{_stored_sql(plan, join, i, tables[id_], c.column)} AS {quote_name(c.name)}"
+            for c in (*join.visible, *join.hidden)
+            if c.input == i
+        ]
+        sides.append(JoinSide(nodes[id_].name, ", ".join(columns), join.bounds.needed(i, waits)))
+    condition = None
+    if join.condition is not None:
+        condition = f"({sql.translate(join, join.condition, types).sql})"
+    shown = [show_window_sql(plan.graph.window_type(join.name))] if join.window is not None else []
+    outputs = [*(quote_name(c.name) for c in join.visible), *shown]
+    padded = tuple(
+        ", ".join(
+            [
+                *(
+                    quote_name(c.name)
+                    if c.input == i
+                    else f"NULL::{duck_type(types[c.name])} AS {quote_name(c.name)}"
+                    for c in join.visible
+                ),
+                *shown,
+            ]
+        )
+        for i in range(len(ids))
+    )
+    return JoinRows(
+        view,
+        tuple(sides),
+        join.kind,
+        len(join.inputs[0].keys),
+        join.bounds,
+        condition,
+        ", ".join(outputs) or "1 AS _one",
+        padded,
+        join.window,
+    )
+
+
+def _stored_sql(plan: Plan, join: Join, number: int, table: RowTable, column: str) -> str:
+    """A column of an input, from the rows that are stored of it."""
+    if column in table.columns:
+        return f"v{table.columns.index(column)}"
+    stored, relation = find_implied(plan, join, number)[column], join.inputs[number].relation
+    if stored != "_t":
+        return stored
+    tick = "_t + 1" if plan.graph.is_windowed(relation) else "_t"
+    make = {"timestamp": "make_timestamptz({})", "timestamp_ntz": "make_timestamp({})"}
+    return make.get(plan.types[relation][column], "{}").format(tick)
+
+
+def time_sql(graph: Graph, relation: str, column: str) -> str:
+    """The progressing value of a row of slots, in ticks."""
+    if graph.is_windowed(relation):
+        return "_we - 1"
+    unit = graph.relations[relation].unit
+    return f"epoch_us({quote_name(column)})" if unit == "us" else f"{quote_name(column)}::BIGINT"

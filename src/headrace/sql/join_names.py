@@ -1,0 +1,131 @@
+"""Names in a SELECT over several FROM items: every column becomes one of the join's, `item.column`.
+
+After that the join is a relation like any other, and the rest of the SELECT is bound as if it had always read one. The
+names that results show are fixed before: `SELECT a.ts` is called ts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from headrace.logical.graph import WINDOW_COLUMNS, Relation
+from headrace.sql.error_places import suggest
+from headrace.sql.names import fold_name
+from headrace.sql.scope import NO_OVER, Fail, output_name, written
+
+
+@dataclass(frozen=True)
+class FromItem:
+    """A relation of a FROM clause."""
+
+    relation: Relation
+    alias: str
+    node: exp.Expr  # where it is written
+    kind: str = "inner"  # how it is joined to those before it
+    on: exp.Expr | None = None
+    using: tuple[str, ...] = ()
+
+    def flat(self, column: str) -> str:
+        """The name of a column of this item in the join."""
+        return f"{self.alias}.{column}"
+
+
+def join_column(name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+class JoinNames:
+    """The columns of some FROM items; those of `outer` are seen where an inner item has no such column."""
+
+    def __init__(
+        self, items: Sequence[FromItem], fail: Fail, windowed: bool, outer: JoinNames | None = None
+    ) -> None:
+        self.items, self.fail, self.outer = tuple(items), fail, outer
+        self.windowed = windowed  # the join itself has window_start and window_end
+        self.windows = {"window"}  # names of windows in GROUP BY, whose start and end may be spoken of
+
+    def flatten(self, node: exp.Expr) -> exp.Expr:
+        """A copy of `node` over the join's columns."""
+
+        def visit(child: exp.Expr) -> exp.Expr:
+            if isinstance(child, exp.Window):
+                raise self.fail(child, NO_OVER)
+            if isinstance(child, (exp.Subquery, exp.Select)):
+                raise self.fail(child, "a sub-select in an expression is not supported")
+            return self.column(child) if isinstance(child, exp.Column) else child
+
+        return node.copy().transform(visit)
+
+    def column(self, node: exp.Column) -> exp.Expr:
+        if isinstance(node.this, exp.Star):
+            return node
+        path = [part.name for part in node.parts]
+        found = self.find(path)
+        if not found and self.outer is not None:
+            return self.outer.column(node)
+        if not found and path[0].lower() in self.windows:
+            return node
+        if not found and len(path) == 1 and path[0].lower() in WINDOW_COLUMNS and self.windowed:
+            return exp.column(path[0].lower())
+        if len(found) > 1:
+            places = " or ".join(f"{item.alias}.{column}" for item, column, _ in found)
+            raise self.fail(node, f"{written(node)!r} is a column of several inputs: write {places}")
+        if not found:
+            known = [item.flat(c) for item in self.items for c in item.relation.columns]
+            raise self.fail(node, f"there is no column {written(node)!r}." + suggest(written(node), known))
+        item, column, fields = found[0]
+        name = item.flat(column)
+        out: exp.Expr = join_column(name)
+        for field in fields:
+            out = exp.Dot(this=out, expression=exp.to_identifier(field, quoted=True))
+        start = node.parts[0].meta if node.parts else {}
+        if "start" in start and "end" in node.parts[-1].meta:
+            out.meta.update(start=start["start"], end=node.parts[-1].meta["end"])
+        return out
+
+    def find(self, path: Sequence[str]) -> list[tuple[FromItem, str, list[str]]]:
+        """(item, column, fields of a struct) that a dotted name may mean; the name of an item wins over a struct's."""
+        named = [i for i in self.items if len(path) > 1 and fold_name(path[0]) == fold_name(i.alias)]
+        for items, rest in ((named, path[1:]), (self.items, path)):
+            found = []
+            for item in items:
+                columns = {c.lower(): c for c in item.relation.columns}
+                if rest and rest[0].lower() in columns:
+                    found.append((item, columns[rest[0].lower()], list(rest[1:])))
+            if found:
+                return found
+        return []
+
+    def select_list(self, expressions: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """The SELECT list over the join's columns: stars expanded, every item under the name it shows."""
+        out: list[exp.Expr] = []
+        for i, e in enumerate(expressions):
+            star = isinstance(e, exp.Star)
+            if star or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star)):
+                items = self.items if star else self._named(e)
+                hidden = {c.lower() for item in self.items if item.using for c in item.using}
+                shown: set[str] = set()
+                for item in items:
+                    for column in item.relation.columns:
+                        if column.lower() in hidden and column.lower() in shown:
+                            continue  # USING shows a column once
+                        shown.add(column.lower())
+                        out.append(exp.alias_(join_column(item.flat(column)), column, quoted=True))
+                continue
+            name = output_name(e, i)
+            flat = self.flatten(e.unalias())
+            windowed = isinstance(flat, exp.Column) and flat.name in WINDOW_COLUMNS
+            out.append(flat if windowed and name == flat.name else exp.alias_(flat, name, quoted=True))
+        return out
+
+    def _named(self, star: exp.Expr) -> list[FromItem]:
+        table = star.args["table"].name
+        found = [i for i in self.items if fold_name(i.alias) == fold_name(table)]
+        if not found:
+            raise self.fail(
+                star, f"there is no input {table!r} in FROM." + suggest(table, [i.alias for i in self.items])
+            )
+        return found

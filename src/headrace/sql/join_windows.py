@@ -1,0 +1,101 @@
+"""What brackets and WITHIN behind the inputs of a join say of time (document 003, section 5.2.1).
+
+`l [RANGE L], r [RANGE R]` is the sliding-window join: a row stays in the window of its input for that long, so r joins l if
+l.ts - R <= r.ts < l.ts + L. (The words and the example of Q5-8 say so; the formula above them has the two lengths exchanged.)
+`[RANGE TUMBLING W]` joins rows of the same window, `[RANGE W SLIDE S]` rows that share a window, once for each they share.
+`WITHIN d`, as in KSQL, is a band of d on both sides, closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from headrace.errors import SqlError
+from headrace.logical.time_bounds import CommonWindow, Gap
+from headrace.sql.join_conditions import Conditions
+from headrace.sql.join_names import FromItem
+from headrace.sql.statements import BracketWindow, Within
+from headrace.sql.window_clause import bracket_window
+from headrace.windows import Sliding, ticks
+
+FailAt = Callable[[int, int, str], SqlError]
+
+
+def find_common_window(items: Sequence[FromItem], fail_at: FailAt) -> Sliding | None:
+    """The window whose bounds results show: that of a tumbling-window join, or the one with a SLIDE that all inputs have."""
+    clauses = [_clause(i) for i in items]
+    written = [c for c in clauses if c is not None and (c.tumbling or c.slide is not None)]
+    if not written or len(items) < 2:
+        return None
+    unit, first = items[0].relation.unit, written[0]
+    if any(c is not None and c.tumbling for c in clauses):
+        return Sliding(length := _length(first, unit, fail_at), range=length)
+    specs = {None if c is None else _spec(c, unit, fail_at) for c in clauses}
+    if len(specs) > 1:
+        what = "windows with a SLIDE join rows of common windows: give all inputs the same window"
+        raise fail_at(first.start, first.end, what)
+    return _spec(first, unit, fail_at)
+
+
+def add_time_clauses(
+    conditions: Conditions, items: Sequence[FromItem], place: Sequence[int], windowed: Sequence[bool], fail_at: FailAt
+) -> None:
+    """Add to the conditions what the clauses of `items` say; `place` are the numbers of the items as inputs. Windowed inputs
+    of which nothing is said are joined by window.
+    """
+    clauses, unit = [_clause(i) for i in items], items[0].relation.unit
+    tumbling = next((c for c in clauses if c is not None and c.tumbling), None)
+    for j in range(1, len(items)):
+        within = items[j].node.args.get("within")
+        for i in range(j):
+            one, two, first, second = place[i], place[j], clauses[i], clauses[j]
+            if tumbling is not None:
+                width = _length(tumbling, unit, fail_at)
+                for other in (first, second):
+                    if other is not None and (not other.tumbling or _length(other, unit, fail_at) != width):
+                        what = "a tumbling-window join has windows of one length on all inputs"
+                        raise fail_at(other.start, other.end, what)
+                conditions.windows.append(CommonWindow(one, two, width, 0))
+                continue
+            if first is not None:
+                conditions.gaps.append(Gap(one, two, _length(first, unit, fail_at) - 1))  # an open end
+            if second is not None:
+                opened = second.slide is not None
+                conditions.gaps.append(Gap(two, one, _length(second, unit, fail_at) - opened))
+            if within is not None and _concerns(items[j], items[i], items):
+                conditions.gaps += _band(within, one, two, unit)
+            told = any({g.before, g.after} == {one, two} for g in conditions.gaps)
+            told = told or any({w.one, w.other} == {one, two} for w in conditions.windows)
+            if not told and windowed[i] and windowed[j]:
+                conditions.gaps += [Gap(one, two, 0), Gap(two, one, 0)]
+
+
+def _clause(item: FromItem) -> BracketWindow | None:
+    found: BracketWindow | None = item.node.args.get("stream_window")
+    return found
+
+
+def _spec(clause: BracketWindow, unit: str, fail_at: FailAt) -> Sliding:
+    spec = bracket_window(clause, unit, lambda message: fail_at(clause.start, clause.end, message))
+    if not isinstance(spec, Sliding):
+        what = "a join's window has a length: RANGE ALL would keep rows for ever"
+        raise fail_at(clause.start, clause.end, what)
+    return spec
+
+
+def _length(clause: BracketWindow, unit: str, fail_at: FailAt) -> int:
+    return _spec(clause, unit, fail_at).range
+
+
+def _concerns(item: FromItem, other: FromItem, items: Sequence[FromItem]) -> bool:
+    """Whether WITHIN of an item is about another: one its ON speaks of, or any if it speaks of none."""
+    spoken = {c.table.lower() for c in item.on.find_all(exp.Column)} if item.on is not None else set()
+    named = {i.alias.lower() for i in items if i is not item} & spoken
+    return not named or other.alias.lower() in named
+
+
+def _band(within: Within, one: int, two: int, unit: str) -> list[Gap]:
+    before, after = (ticks(t, unit) for t in (within.before, within.after))  # type: ignore[arg-type]
+    return [Gap(one, two, after), Gap(two, one, before)]
