@@ -26,6 +26,7 @@ import duckdb
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from headrace.balance.controller import find_policy
 from headrace.dialect.duck_cast import duck_type
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
 from headrace.logical.graph import Graph
@@ -43,6 +44,7 @@ from headrace.sql.declare import asks_spark, declared_stream
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
 from headrace.state import ManifestLog, Store
+from headrace.state.slot_requests import check_slot_count
 from headrace.windows.duration import parse_trigger
 
 if TYPE_CHECKING:
@@ -130,9 +132,13 @@ class Session:
         slots: int | None = None,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
+        balance: str | None = None,
     ) -> None:
-        if slots is not None and not 1 <= slots <= 1024:
-            raise OptionError(f"slots: expected 1 to 1024, got {slots}")
+        if slots is not None:
+            check_slot_count(slots)
+        if balance is not None:
+            find_policy(balance)
+        self._balance = balance
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._slots = slots
@@ -299,6 +305,7 @@ class Session:
             list(sinks),
             on_batch,
             self._bounds,
+            self._balance,
         )
 
     def results(self, name: str) -> Any:

@@ -36,7 +36,7 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import check_graph
 from headrace.physical.duck_typer import DuckTyper
 from headrace.program.messages import Orders, SlotReport
-from headrace.runtime.driver import open_driver
+from headrace.runtime.driver import BALANCE, open_driver
 from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
@@ -58,6 +58,7 @@ class LocalRun:
         memory: int | None = None,
         clock: Callable[[], int] | None = None,
         bounds: Mapping[str, Callable[[], Any]] | None = None,
+        balance: str = BALANCE,
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
@@ -67,7 +68,13 @@ class LocalRun:
         store = Store.open(path or f"{self._directory.name}/checkpoint")
         functions = dict(user or {})
         self.driver = open_driver(
-            store, binder.graph(), lambda graph: DuckTyper(graph, functions), functions, slots, usual_slots=2
+            store,
+            binder.graph(),
+            lambda graph: DuckTyper(graph, functions),
+            functions,
+            slots,
+            usual_slots=2,
+            balance=balance,
         )
         self.driver.memory, self.driver.scratch = memory, self._directory.name
         self.driver.file.save(store)
@@ -103,6 +110,10 @@ class LocalRun:
         if orders is not None:
             self._run_batch([], orders)
         return orders is not None
+
+    def rescale(self, slots: int) -> None:
+        """Go on with another number of slots from the next batch on."""
+        self.driver.rescale(slots)
 
     def close(self) -> None:
         """Give the checkpoint back, so that another run can go on with it."""

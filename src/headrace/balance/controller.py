@@ -8,6 +8,10 @@ may start from nothing at any time.
 
 A round that changes the tree of splits moves nothing else: what the new leaves cost has to be seen first.
 Statistics of batches are added up until the policy's collection time is over, as Flux-Cons does for δ.
+
+A site of the paper is a machine; a slot is a task that Spark gives to any executor. Where a slot ran elsewhere than in
+the batch before, or all run in one place, its pace says nothing about the next batch, and the default policy is shown slots that
+differ by their work only; a slow executor is left to the order of slots (`number_slots`).
 """
 
 from __future__ import annotations
@@ -25,7 +29,14 @@ from headrace.balance.policies.headrace import HeadraceMemory, forget_slots
 from headrace.balance.seconds_model import SecondsModel, learn_seconds, price_pids, start_model
 from headrace.balance.split_hot import split_hot
 from headrace.balance.split_route import Leaf, SplitRoute, list_leaves, replace_slots
-from headrace.balance.statistics import Activity, Floats, Owners, Statistics, measure_imbalance
+from headrace.balance.statistics import (
+    Activity,
+    Floats,
+    Owners,
+    Statistics,
+    measure_imbalance,
+    spread_seconds,
+)
 from headrace.errors import OptionError
 
 LEARNT = 0.3  # error below which a model's seconds are taken for work, instead of rows
@@ -41,6 +52,7 @@ class ControllerState:
     memory: Any = None  # of the policy
     gathered: Statistics | None = None  # of batches since the last round
     collect: float = 0.0  # seconds until the next round
+    places: tuple[str, ...] = ()  # the executor of each slot in the batch before
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +93,9 @@ def control(
     model = learn_seconds(_model_for(state.model, activity), activity, seen, owners)
     if model.error <= LEARNT and (work := price_pids(model, activity)).any():
         seen = seen.with_work(work)
-    state = replace(state, model=model)
+    if state.policy == "headrace" and not _keep_places(state.places, seen.slots.executor):
+        seen = spread_seconds(seen, owners)
+    state = replace(state, model=model, places=seen.slots.executor)
     work, size = seen.pids.work, seen.pids.state_bytes
     if slots is not None and slots != count:
         after = rescale_slots(owners, work, size, slots)
@@ -121,6 +135,11 @@ def control(
         imbalance,
         hot_groups=hot,
     )
+
+
+def _keep_places(before: tuple[str, ...], now: tuple[str, ...]) -> bool:
+    """Whether slots have executors of their own, as far as is known: only then is a slot's pace its own."""
+    return not any(now) or (before == now and len(set(now)) > 1)
 
 
 def _renumber(

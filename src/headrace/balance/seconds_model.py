@@ -21,7 +21,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from headrace.balance.statistics import Activity, Floats, Owners, Statistics, sum_by_slot
 
@@ -81,6 +80,8 @@ def learn_seconds(
 def _solve(products: Floats) -> Floats:
     """Least squares without negative coefficients, from the products alone: their Cholesky factor is an equal
     problem."""
+    from scipy.optimize import nnls  # half a second that only a run with a policy pays
+
     inner = products[:-1, :-1]
     ridge = RIDGE * max(float(np.trace(inner)) / len(inner), 1e-12)
     root = np.linalg.cholesky(inner + ridge * np.eye(len(inner)))

@@ -125,13 +125,18 @@ def make_slot_statistics(
 
 
 def read_reports(
-    reports: Iterable[SlotReport], pids: int, slots: int, before: Statistics | None = None
+    reports: Iterable[SlotReport],
+    pids: int,
+    slots: int,
+    before: Statistics | None = None,
+    memory: int | None = None,
 ) -> tuple[Statistics, dict[str, Activity]]:
     """The statistics of a batch from what its slots reported, and by node what a model of their seconds is
     fitted on.
 
     The time of a level is that of its slowest slot, and the levels of a batch follow one another. `before` are
-    the statistics of the batch before, for the last touch of mini-partitions that now rest.
+    the statistics of the batch before, for the last touch of mini-partitions that now rest; `memory` is what a
+    slot may use.
     """
     came = list(reports)
     nodes: dict[str, Activity] = {}
@@ -147,7 +152,8 @@ def read_reports(
     for row, name in enumerate(("rows", "state_rows", "results")):
         total[row] = sum((getattr(n, name) for n in nodes.values()), np.zeros(pids))
     phases = np.zeros((4, slots))
-    wait = np.zeros(slots)
+    wait, peak = np.zeros(slots), np.zeros(slots)
+    places = [""] * slots
     length = 0.0
     for level in {r.level for r in came}:
         spent = np.zeros(slots)
@@ -155,6 +161,8 @@ def read_reports(
             t = report.timings
             phases[:, report.slot] += (t.load, t.close, t.keep, t.total)
             spent[report.slot] += t.total
+            peak[report.slot] = max(peak[report.slot], report.peak_memory)
+            places[report.slot] = report.executor
         length += float(spent.max())
         wait += spent.max() - spent
     touched = before.pids.last_touch if before is not None else np.full(pids, -1)
@@ -166,8 +174,26 @@ def read_reports(
         results=total[2],
         last_touch=np.where(total[0] > 0, version, touched),
     )
-    by_slot = make_slot_statistics(phases[3], wait, load=phases[0], close=phases[1], keep=phases[2])
+    by_slot = make_slot_statistics(
+        phases[3],
+        wait,
+        load=phases[0],
+        close=phases[1],
+        keep=phases[2],
+        executor=tuple(places),
+        peak_memory=peak,
+        memory=np.full(slots, np.inf if memory is None else float(memory)),
+    )
     return Statistics(length, by_pid, by_slot), nodes
+
+
+def spread_seconds(seen: Statistics, owners: Owners) -> Statistics:
+    """The same as if every slot had worked at the mean pace: busy as long as its share of the work."""
+    work = sum_by_slot(seen.pids.work, owners, seen.slots.count)
+    if not work.any():
+        return seen
+    busy = seen.slots.busy.sum() * work / work.sum()
+    return replace(seen, slots=replace(seen.slots, busy=busy, wait=busy.max() - busy))
 
 
 def sum_by_slot(values: Floats, owners: Owners, slots: int) -> Floats:

@@ -76,7 +76,10 @@ class QueryReport:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """One committed batch. `phases` says where its seconds went."""
+    """One committed batch. `phases` says where its seconds went, `slot_seconds` how long each slot took; `imbalance` is the
+    slowest slot over the mean, `moved` the mini-partitions that a policy or another number of slots gave to another slot
+    before it. `notes` are for the user, like a request that was refused.
+    """
 
     batch_id: int
     rows: int
@@ -90,6 +93,10 @@ class BatchReport:
     segments: int = 0
     slots: int = 1
     phases: Mapping[str, float] = field(default_factory=dict)
+    imbalance: float = 1.0
+    moved: int = 0
+    slot_seconds: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def late(self) -> int:
@@ -116,6 +123,7 @@ class BatchReport:
                 k: StreamReport(**_known(StreamReport, v)) for k, v in data["streams"].items()
             }
             known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
+            known |= {name: tuple(known.get(name, ())) for name in ("slot_seconds", "notes")}
             return cls(**known)
         except (TypeError, KeyError, AttributeError) as error:
             raise OptionError(
