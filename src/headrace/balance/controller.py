@@ -10,7 +10,7 @@ A round that changes the tree of splits moves nothing else: what the new leaves 
 Statistics of batches are added up until the policy's collection time is over, as Flux-Cons does for δ.
 
 A site of the paper is a machine; a slot is a task that Spark gives to any executor. Where a slot ran elsewhere than in
-the batch before, or all run in one place, its pace says nothing about the next batch, and the default policy is shown slots that
+the last few batches, or all run in one place, its pace says nothing about the next batch, and the default policy is shown slots that
 differ by their work only; a slow executor is left to the order of slots (`number_slots`).
 """
 
@@ -39,6 +39,7 @@ from headrace.balance.statistics import (
 )
 from headrace.errors import OptionError
 
+AT_HOME = 4  # batches in the same places after which slots are taken to have executors of their own
 LEARNT = 0.3  # error below which a model's seconds are taken for work, instead of rows
 
 
@@ -53,6 +54,7 @@ class ControllerState:
     gathered: Statistics | None = None  # of batches since the last round
     collect: float = 0.0  # seconds until the next round
     places: tuple[str, ...] = ()  # the executor of each slot in the batch before
+    stayed: int = 0  # batches in which all slots kept their places
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +95,11 @@ def control(
     model = learn_seconds(_model_for(state.model, activity), activity, seen, owners)
     if model.error <= LEARNT and (work := price_pids(model, activity)).any():
         seen = seen.with_work(work)
-    if state.policy == "headrace" and not _keep_places(state.places, seen.slots.executor):
+    places = seen.slots.executor
+    stayed = state.stayed + 1 if places == state.places else 0
+    if state.policy == "headrace" and any(places) and (stayed < AT_HOME or len(set(places)) == 1):
         seen = spread_seconds(seen, owners)
-    state = replace(state, model=model, places=seen.slots.executor)
+    state = replace(state, model=model, places=places, stayed=stayed)
     work, size = seen.pids.work, seen.pids.state_bytes
     if slots is not None and slots != count:
         after = rescale_slots(owners, work, size, slots)
@@ -135,11 +139,6 @@ def control(
         imbalance,
         hot_groups=hot,
     )
-
-
-def _keep_places(before: tuple[str, ...], now: tuple[str, ...]) -> bool:
-    """Whether slots have executors of their own, as far as is known: only then is a slot's pace its own."""
-    return not any(now) or (before == now and len(set(now)) > 1)
 
 
 def _renumber(
