@@ -22,7 +22,7 @@ from headrace.state import initial_route, rescale
 PIDS, PER_ROW = 64, 2e-6
 
 
-class FakeRun:
+class NoisySlots:
     """Batches whose slots take a start and so long per row, times noise and the slowness of the executor they are given."""
 
     def __init__(
@@ -75,7 +75,7 @@ class FakeRun:
 )
 def test_the_default_policy_leaves_an_even_load_alone(noise: float, slow: float, executors: int) -> None:
     """Noise of a third, or a slow executor that another slot meets in each batch, moves nothing in a hundred batches."""
-    run = FakeRun("headrace", 4, np.ones(PIDS), noise, slow, executors)
+    run = NoisySlots("headrace", 4, np.ones(PIDS), noise, slow, executors)
     for _ in range(100):
         run.run()
     assert sum(run.moved) == 0
@@ -84,7 +84,7 @@ def test_the_default_policy_leaves_an_even_load_alone(noise: float, slow: float,
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_skewed_mini_partitions_spread_and_then_stay(noise: float) -> None:
     """Three quarters of the rows on a quarter of the mini-partitions, all in one slot: level after a few batches, for good."""
-    run = FakeRun("headrace", 4, [9.0] * 16 + [1.0] * 48, noise)
+    run = NoisySlots("headrace", 4, [9.0] * 16 + [1.0] * 48, noise)
     assert run.imbalance == pytest.approx(3.0)
     for _ in range(6):
         run.run()
@@ -97,7 +97,7 @@ def test_skewed_mini_partitions_spread_and_then_stay(noise: float) -> None:
 
 def test_a_slot_that_keeps_a_slow_executor_gives_work_away() -> None:
     """Where each slot stays on its executor its pace is its own: the slow one ends with fewer rows."""
-    run = FakeRun("headrace", 4, np.ones(PIDS), 0.02, slow=3.0, executors=4, pinned=True)
+    run = NoisySlots("headrace", 4, np.ones(PIDS), 0.02, slow=3.0, executors=4, pinned=True)
     for _ in range(12):
         run.run()
     assert sum(run.moved) > 0 and run.imbalance > 1.1
@@ -105,7 +105,7 @@ def test_a_slot_that_keeps_a_slow_executor_gives_work_away() -> None:
 
 def test_only_what_is_carried_out_counts() -> None:
     """Asked again and again, with one number of slots or another, the answer is the same, and nothing is learnt twice."""
-    run = FakeRun("headrace", 4, [9.0] * 16 + [1.0] * 48)
+    run = NoisySlots("headrace", 4, [9.0] * 16 + [1.0] * 48)
     run.run()
     state = run.balancer._state
     first = run.balancer.choose_route(run.manifest, 4)
@@ -119,7 +119,7 @@ def test_only_what_is_carried_out_counts() -> None:
 
 def test_slots_of_another_number_start_with_the_heaviest() -> None:
     """After a rescale loads fall with the number of the slot, as Spark starts them, within a tenth."""
-    run = FakeRun("static", 2, [*[1.0] * 63, 10.0])
+    run = NoisySlots("static", 2, [*[1.0] * 63, 10.0])
     run.run()
     run.run(4)
     loads = sum_by_slot(run.share, np.array(run.manifest.route), 4)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from headrace.balance import POLICIES, read_reports
+from headrace.cli import main
 from headrace.errors import OptionError
 from headrace.runtime import balancer
 from headrace.state.slot_requests import FOLDER, MOST_SLOTS, check_slot_count, read_requests, request_slots
@@ -213,3 +217,49 @@ def test_reports_tell_the_load_of_slots_and_mini_partitions() -> None:
     )
     assert sum(by_pid["results"]) > 0 and sum(by_pid["rows"]) > 0
     assert report["moved"] > 0 and run.log.read(1).report["moved"] == 0
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_slots_of_a_checkpoint_are_asked_for_on_the_command_line(tmp_path: Path) -> None:
+    """`headrace slots DIR N` is carried out by the next batch of the run there; bad input is refused and leaves nothing."""
+    path = str(tmp_path / "checkpoint")
+    run = LocalRun(SCRIPT, slots=2, path=path)
+    run.push(**BATCHES[0])
+    for bad in ("0", "-3", "1025", "many", "2.5"):
+        assert invoke("slots", path, bad).exit_code == 2
+    assert (
+        invoke("slots", str(tmp_path / "nowhere"), "3").exit_code == 2 and not (tmp_path / "nowhere").exists()
+    )
+    assert not run.store.list(FOLDER)
+    said = invoke("slots", path, "3")
+    assert (
+        said.exit_code == 0
+        and said.output == "asked for 3 slots from the next batch on; the last one had 2\n"
+    )
+    assert run.push(**BATCHES[1]).slots == 3
+
+
+def test_the_load_is_shown_by_slot_and_by_mini_partition(tmp_path: Path) -> None:
+    """`headrace state --by` tells what the last batch's report has, as a table or as JSON."""
+    path = str(tmp_path / "checkpoint")
+    run = LocalRun(SCRIPT, slots=3, path=path)
+    manifest = run.push(**BATCHES[0])
+    pids = json.loads(invoke("state", path, "--by", "pid", "--format", "json").output)
+    assert [p["pid"] for p in pids] == list(range(run.program.pids))
+    assert [p["slot"] for p in pids] == list(manifest.route)
+    assert [p["rows"] for p in pids] == manifest.report["by_pid"]["rows"] and sum(p["rows"] for p in pids) > 0
+    slots = json.loads(invoke("state", path, "--by", "slot", "--format", "json").output)
+    assert [s["busy"] for s in slots] == manifest.report["by_slot"]["busy"]
+    assert sum(s["over_mean"] for s in slots) == pytest.approx(3, abs=0.01)
+    table = invoke("state", path, "--by", "pid").output
+    first = next(cells for line in table.splitlines() if (cells := line.split()) and cells[0].isdigit())
+    heaviest = max(pids, key=lambda p: (p["rows"], p["state_bytes"]))
+    assert first[:3] == [str(heaviest["pid"]), str(heaviest["slot"]), str(heaviest["rows"])]
+    assert f"… {len(pids) - 20} more" in table
+    assert "…" not in invoke("state", path, "--by", "pid", "--all").output
+    assert "executor" in invoke("state", path, "--by", "slot").output
+    run.log.publish(replace(manifest, version=2, report={}))
+    assert "before slots reported their load" in invoke("state", path, "--by", "pid").output
