@@ -40,7 +40,7 @@ ELSEWHERE = {
     "network": "headrace.network.network_command",
 }
 SINKS = ("csv", "json", "parquet")
-POLICY_NAMES = ("static", "flux-load", "flux-memory", "hybrid", "headrace")  # of `headrace.balance`, the default first
+POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # of `headrace.balance`, the default first
 
 
 class Reported(click.Command):

@@ -36,7 +36,7 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import check_graph
 from headrace.physical.duck_typer import DuckTyper
 from headrace.program.messages import Orders, SlotReport
-from headrace.runtime.driver import BALANCE, open_driver
+from headrace.runtime.driver import open_driver
 from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
@@ -58,7 +58,7 @@ class LocalRun:
         memory: int | None = None,
         clock: Callable[[], int] | None = None,
         bounds: Mapping[str, Callable[[], Any]] | None = None,
-        balance: str = BALANCE,
+        balance: str = "static",
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
+from headrace.balance import POLICIES
+from headrace.balance.seconds_model import solve_nonnegative
 from headrace.balance.statistics import (
     Statistics,
     make_pid_statistics,
@@ -15,8 +18,10 @@ from headrace.balance.statistics import (
     spread_seconds,
     sum_by_slot,
 )
+from headrace.cli import POLICY_NAMES
 from headrace.program.messages import NodeActivity, SlotReport, Timings
 from headrace.runtime.balancer import Balancer
+from headrace.runtime.driver import BALANCE
 from headrace.state import initial_route, rescale
 
 PIDS, PER_ROW = 64, 2e-6
@@ -123,7 +128,11 @@ def test_slots_of_another_number_start_with_the_heaviest() -> None:
     run.run()
     run.run(4)
     loads = sum_by_slot(run.share, np.array(run.manifest.route), 4)
-    assert (loads[:-1] * 1.1 >= loads[1:]).all() and loads.max() <= 1.1 * loads.mean() and run.manifest.slots == 4
+    assert (
+        (loads[:-1] * 1.1 >= loads[1:]).all()
+        and loads.max() <= 1.1 * loads.mean()
+        and run.manifest.slots == 4
+    )
 
 
 def test_without_statistics_a_route_stays_or_is_evened_out() -> None:
@@ -132,6 +141,30 @@ def test_without_statistics_a_route_stays_or_is_evened_out() -> None:
     manifest: Any = SimpleNamespace(route=tuple(p % 2 for p in range(PIDS)), slots=2)
     assert balancer.choose_route(manifest, 2) == manifest.route
     assert balancer.choose_route(manifest, 3) == rescale(manifest.route, 3)
+
+
+def test_the_model_of_seconds_finds_the_least_squares_without_negative_coefficients() -> None:
+    """The same minimum as SciPy's, also where columns are alike, and all zeros where that is best."""
+    random = np.random.default_rng(0)
+    for case in range(200):
+        width = int(random.integers(1, 12))
+        matrix = random.normal(size=(int(random.integers(1, 3 * width + 1)), width))
+        if case % 3 == 0:
+            matrix[:, 0] = matrix[:, -1]
+        goal = random.normal(size=len(matrix)) * 10.0 ** random.uniform(-4, 4)
+        inner = matrix.T @ matrix + 1e-6 * np.eye(width)
+        target = matrix.T @ goal
+        found = solve_nonnegative(inner, target)
+        root = np.linalg.cholesky(inner)
+        expected, _ = nnls(root.T, np.linalg.solve(root, target))
+        ours, theirs = (x @ inner @ x / 2 - target @ x for x in (found, expected))
+        assert (found >= 0).all() and ours <= theirs + 1e-9 * abs(theirs)
+    assert solve_nonnegative(np.eye(2), np.array([-1.0, 0.0])).tolist() == [0.0, 0.0]
+
+
+def test_the_command_line_knows_every_policy() -> None:
+    """The names it offers without loading anything are those there are, the default first."""
+    assert sorted(POLICY_NAMES) == sorted(POLICIES) and POLICY_NAMES[0] == BALANCE
 
 
 def test_seconds_are_spread_by_work() -> None:

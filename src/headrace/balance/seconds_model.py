@@ -78,15 +78,37 @@ def learn_seconds(
 
 
 def _solve(products: Floats) -> Floats:
-    """Least squares without negative coefficients, from the products alone: their Cholesky factor is an equal
-    problem."""
-    from scipy.optimize import nnls  # half a second that only a run with a policy pays
-
+    """Least squares without negative coefficients, from the products alone."""
     inner = products[:-1, :-1]
     ridge = RIDGE * max(float(np.trace(inner)) / len(inner), 1e-12)
-    root = np.linalg.cholesky(inner + ridge * np.eye(len(inner)))
-    found, _ = nnls(root.T, np.linalg.solve(root, products[:-1, -1]))
-    return np.asarray(found, dtype=np.float64)
+    return solve_nonnegative(inner + ridge * np.eye(len(inner)), products[:-1, -1])
+
+
+def solve_nonnegative(inner: Floats, target: Floats) -> Floats:
+    """The x ≥ 0 with the least x·inner·x / 2 - target·x, for a positive definite `inner`, by Lawson and Hanson's active sets.
+
+    Not SciPy's, which a short run would load for this alone, and which raises where it has not converged.
+    """
+    found = np.zeros(len(target))
+    free = np.zeros(len(target), dtype=bool)
+    small = 1e-12 * max(float(np.abs(target).max(initial=0.0)), 1e-300)
+    for _ in range(3 * len(target)):
+        slope = np.where(free, -np.inf, target - inner @ found)
+        if float(slope.max()) <= small:
+            break
+        free[int(np.argmax(slope))] = True
+        while True:
+            best = np.zeros(len(target))
+            best[free] = np.linalg.solve(inner[np.ix_(free, free)], target[free])
+            bad = free & (best <= 0)
+            if not bad.any():
+                break
+            ways = np.full(len(target), np.inf)
+            ways[bad] = found[bad] / np.maximum(found[bad] - best[bad], 1e-300)
+            found = found + ways.min() * (best - found)
+            free &= ways > ways.min()  # at least one has reached nothing
+        found = best
+    return found
 
 
 def price_pids(model: SecondsModel, activity: Mapping[str, Activity]) -> Floats:

@@ -47,7 +47,7 @@ from headrace.state.slot_requests import SlotRequests, read_requests, request_sl
 
 COLLECT_EVERY = 50  # batches between two collections of garbage
 GRACE = 300.0  # seconds an unnamed file is left alone
-BALANCE = "static"  # the policy, unless another is asked for
+BALANCE = "headrace"  # the policy, unless another is asked for
 
 
 class Driver:
