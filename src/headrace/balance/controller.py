@@ -9,9 +9,9 @@ may start from nothing at any time.
 A round that changes the tree of splits moves nothing else: what the new leaves cost has to be seen first.
 Statistics of batches are added up until the policy's collection time is over, as Flux-Cons does for δ.
 
-A site of the paper is a machine; a slot is a task that Spark gives to any executor. Where a slot ran elsewhere than in
-the last few batches, or all run in one place, its pace says nothing about the next batch, and the default policy is shown slots that
-differ by their work only; a slow executor is left to the order of slots (`number_slots`).
+A site of the paper is a machine; a slot is a task that Spark gives to any executor. Unless slots kept their executors
+for a few batches, and there are several, the pace of a slot says nothing about the next batch, and the default policy is
+shown slots that differ by their work only; a slow executor is left to the order of slots (`number_slots`).
 """
 
 from __future__ import annotations
