@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import nnls
 
 from headrace.balance import POLICIES
+from headrace.balance.controller import LEARNT
 from headrace.balance.seconds_model import solve_nonnegative
 from headrace.balance.statistics import (
     Statistics,
@@ -98,6 +99,23 @@ def test_skewed_mini_partitions_spread_and_then_stay(noise: float) -> None:
     for _ in range(60):
         run.run()
     assert 0 < sum(run.moved) <= before + 6 and run.imbalance <= 1.12
+
+
+def test_skew_is_seen_whatever_became_of_the_model() -> None:
+    """The model of seconds is good, then worthless: the estimates that were in its seconds still stand, and skew is answered."""
+    run = NoisySlots("headrace", 4, np.ones(PIDS), 0.02)
+    for _ in range(15):
+        run.run()
+    assert run.balancer._state.model is not None and run.balancer._state.model.error < LEARNT
+    run.noise = 3.0
+    for _ in range(10):
+        run.run()
+    assert run.balancer._state.model.error > LEARNT and not sum(run.moved)
+    run.share = np.array([9.0] * 16 + [1.0] * 48) / 192
+    assert run.imbalance == pytest.approx(3.0)
+    for _ in range(4):
+        run.run()
+    assert run.imbalance <= 1.12
 
 
 def test_a_slot_that_keeps_a_slow_executor_gives_work_away() -> None:

@@ -93,8 +93,10 @@ def control(
     count = seen.slots.count
     imbalance = measure_imbalance(seen.slots.busy)
     model = learn_seconds(_model_for(state.model, activity), activity, seen, owners)
-    if model.error <= LEARNT and (work := price_pids(model, activity)).any():
-        seen = seen.with_work(work)
+    priced = price_pids(model, activity) if model.error <= LEARNT else seen.pids.work
+    work = priced if priced.any() else seen.pids.work
+    if work.any() and seen.slots.busy.any():  # always in seconds of slots: a policy's estimates outlive a change of what is known
+        seen = seen.with_work(work * (seen.slots.busy.sum() / work.sum()))
     places = seen.slots.executor
     stayed = state.stayed + 1 if places == state.places else 0
     if state.policy == "headrace" and any(places) and (stayed < AT_HOME or len(set(places)) == 1):
