@@ -199,7 +199,7 @@ def test_reports_tell_the_load_of_slots_and_mini_partitions() -> None:
     run.push(**BATCHES[0])
     run.rescale(2)
     manifest = run.push(**BATCHES[1])
-    report, by_slot, by_pid = manifest.report, manifest.report["by_slot"], manifest.report["by_pid"]
+    report, by_slot, by_pid = manifest.report, manifest.load["by_slot"], manifest.load["by_pid"]
     assert len(by_slot["busy"]) == len(report["slot_seconds"]) == 2 and min(by_slot["busy"]) > 0
     mean = sum(by_slot["busy"]) / 2
     assert report["imbalance"] == pytest.approx(max(by_slot["busy"]) / mean, abs=0.01)
@@ -250,9 +250,9 @@ def test_the_load_is_shown_by_slot_and_by_mini_partition(tmp_path: Path) -> None
     pids = json.loads(invoke("state", path, "--by", "pid", "--format", "json").output)
     assert [p["pid"] for p in pids] == list(range(run.program.pids))
     assert [p["slot"] for p in pids] == list(manifest.route)
-    assert [p["rows"] for p in pids] == manifest.report["by_pid"]["rows"] and sum(p["rows"] for p in pids) > 0
+    assert [p["rows"] for p in pids] == manifest.load["by_pid"]["rows"] and sum(p["rows"] for p in pids) > 0
     slots = json.loads(invoke("state", path, "--by", "slot", "--format", "json").output)
-    assert [s["busy"] for s in slots] == manifest.report["by_slot"]["busy"]
+    assert [s["busy"] for s in slots] == manifest.load["by_slot"]["busy"]
     assert sum(s["over_mean"] for s in slots) == pytest.approx(3, abs=0.01)
     table = invoke("state", path, "--by", "pid").output
     first = next(cells for line in table.splitlines() if (cells := line.split()) and cells[0].isdigit())
@@ -261,5 +261,5 @@ def test_the_load_is_shown_by_slot_and_by_mini_partition(tmp_path: Path) -> None
     assert f"… {len(pids) - 20} more" in table
     assert "…" not in invoke("state", path, "--by", "pid", "--all").output
     assert "executor" in invoke("state", path, "--by", "slot").output
-    run.log.publish(replace(manifest, version=2, report={}))
+    run.log.publish(replace(manifest, version=2, load={}))
     assert "before slots reported their load" in invoke("state", path, "--by", "pid").output

@@ -51,8 +51,8 @@ def test_a_running_set_goes_from_two_slots_to_four_to_three(spark: Any, tmp_path
     assert tables(runs[0]) == tables(quiet) and all(tables(quiet).values())
     with pytest.raises(OptionError, match="the run has ended"):
         runs[0].rescale(2)
-    report = runs[0].manifest.report
-    assert len(set(report["by_slot"]["executor"])) == 1 and min(report["by_slot"]["peak_memory"]) > 10 << 20
+    load = runs[0].manifest.load
+    assert len(set(load["by_slot"]["executor"])) == 1 and min(load["by_slot"]["peak_memory"]) > 10 << 20
 
 
 def test_a_policy_that_is_none_is_refused_before_anything_starts() -> None:

@@ -1,4 +1,4 @@
-"""What slots and mini-partitions did in the last committed batch, from the report in its manifest.
+"""What slots and mini-partitions did in the last committed batch, from its manifest.
 
 The seconds of a mini-partition are not measured, one statement serves many of them: they are those of a fitted model, and
 are there when a policy has learnt one (see `balance.seconds_model`).
@@ -23,7 +23,7 @@ Lines = list[dict[str, Any]]
 def list_load(log: ManifestLog, by: str) -> Lines:
     """A line for each slot or mini-partition (`by` is slot or pid)."""
     last = log.latest()
-    columns = last.report.get(f"by_{by}") if last is not None else None
+    columns = last.load.get(f"by_{by}") if last is not None else None
     if last is None or columns is None:
         raise OptionError(
             f"{log.store.uri}: its last batch was committed before slots reported their load; run one more"

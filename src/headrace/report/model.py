@@ -112,7 +112,7 @@ class BatchReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps`."""
-        return asdict(self)
+        return asdict(self) | {"slot_seconds": list(self.slot_seconds), "notes": list(self.notes)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> BatchReport:

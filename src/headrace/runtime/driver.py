@@ -139,7 +139,7 @@ class Driver:
         report = make_report(
             self.graph, self.program, self.manifest, manifest, reports, started, ran, load, self._requests.refused
         )
-        manifest = replace(manifest, report=report.to_json() | load.to_json())
+        manifest = replace(manifest, report=report.to_json(), load=load.to_json())
         self.lock.check()
         self.log.publish(manifest)
         before, self.manifest = self.manifest, manifest

@@ -105,6 +105,7 @@ class Manifest:
     flush: bool = False
     engine: dict[str, str] = field(default_factory=dict)
     clock: int = 0  # microseconds, by which the batch told silence and implausible values
+    load: dict[str, Any] = field(default_factory=dict)  # what each slot and mini-partition did
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,7 @@ def encode(manifest: Manifest) -> bytes:
         "route": manifest.route,
         "segments": [segment.to_json() for segment in manifest.segments],
         "report": manifest.report,
+        "load": manifest.load,
     }
     body = f"{compact(outputs)}\n{compact(state)}\n".encode()
     return body + checksum(body)
@@ -165,6 +167,7 @@ def decode(data: bytes, version: int) -> Manifest:
         flush=state["flush"],
         engine=state["engine"],
         clock=state.get("clock", 0),
+        load=state.get("load", {}),
     )
 
 
