@@ -200,6 +200,8 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "5 seconds",
         "--slots",
         "3",
+        "--balance",
+        "hybrid",
         "--master",
         "local[2]",
         "--retain",
@@ -208,7 +210,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
     )
     assert result.exit_code == 0, result.output
     (_, init), (_, sql), (_, start) = session.calls
-    assert init == {"checkpoint": "ck", "slots": 3, "master": "local[2]", "conf": {}}
+    assert init == {"checkpoint": "ck", "slots": 3, "master": "local[2]", "conf": {}, "balance": "hybrid"}
     assert sql == {"text": SCRIPT, "base": tmp_path}
     del start["on_batch"]
     assert start == {

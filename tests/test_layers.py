@@ -41,7 +41,7 @@ LAYERS = (
     "testing",
     "cli",
 )
-PURE = {"errors", "windows", "progress", "logical", "dialect", "partitioning", "optimizer", "program"}
+PURE = {"errors", "windows", "progress", "logical", "dialect", "partitioning", "optimizer", "program", "balance"}
 ON_SPARK = {"runtime", "session", "cli"}
 
 FILES = sorted(path for path in SOURCE.rglob("*.py"))

@@ -1,4 +1,4 @@
-"""The command line: `headrace run | explain | advise | results | state | compact | prepare | generate | network`.
+"""The command line: `headrace run | explain | advise | results | state | slots | compact | prepare | generate | network`.
 
 Commands only parse, call and print; what they print is made in `report`. Spark is imported by the commands
 that run something, when they run it: `results` and `state` read manifests, start in a blink and need no
@@ -44,6 +44,7 @@ ELSEWHERE = {
     "network": "headrace.network.network_command",
 }
 SINKS = ("csv", "json", "parquet")
+POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # of `headrace.balance`, the default first
 
 
 class Reported(click.Command):
@@ -189,8 +190,10 @@ def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
 @click.option("--conf", "settings", multiple=True, callback=_setting, metavar="KEY=VALUE",
               help="A setting of Spark. May be repeated.")  # fmt: skip
 @click.option(
-    "--slots", type=click.IntRange(1), help="Parallel parts of the state; may change at any restart."
+    "--slots", type=click.IntRange(1, 1024), help="Parallel parts of the state; may change at any time: `headrace slots`."
 )
+@click.option("--balance", type=click.Choice(POLICY_NAMES), default=POLICY_NAMES[0], show_default=True,
+              help="How mini-partitions move between slots while the set runs.")  # fmt: skip
 @click.option(
     "--sink", "sinks", multiple=True, callback=_sink, metavar="SINK",
     help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR. May be repeated.",
@@ -213,6 +216,7 @@ def run(
     jars: str | None,
     settings: dict[str, str],
     slots: int | None,
+    balance: str,
     sinks: tuple[str, ...],
     retain: str | None,
     page: Path | None,
@@ -261,7 +265,11 @@ def run(
 
     asked = {"spark.jars.packages": packages, "spark.jars": jars}
     session = Session(
-        checkpoint=checkpoint, slots=slots, master=master, conf=settings | {k: v for k, v in asked.items() if v}
+        checkpoint=checkpoint,
+        slots=slots,
+        master=master,
+        conf=settings | {k: v for k, v in asked.items() if v},
+        balance=balance,
     )
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)
@@ -472,18 +480,27 @@ def _await_log(checkpoint: str, follow: bool) -> Any:
 @click.argument("checkpoint", metavar="DIR")
 @click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("--all", "all_pids", is_flag=True, help="List every mini-partition, not only the largest.")
-def state(checkpoint: str, format_: str, all_pids: bool) -> None:
+@click.option("--by", type=click.Choice(["slot", "pid"]), help="What each slot, or mini-partition, did in the last batch.")
+def state(checkpoint: str, format_: str, all_pids: bool, by: str | None) -> None:
     """Show what checkpoint DIR holds: progress, results, and state by node, slot and mini-partition.
 
     \b
     Examples:
       headrace state out/netmon
       headrace state out/netmon --format json | jq '.streams[].low_watermark'
+      headrace state out/netmon --by pid
     """
     from headrace.report import checkpoint as summary
+    from headrace.report import load
     from headrace.report.export import open_log
 
     log = open_log(checkpoint)
+    if by is not None:
+        lines = load.list_load(log, by)
+        click.echo(json.dumps(lines, indent=2)) if format_ == "json" else Console().print(
+            load.draw_load(lines, by, all_pids)
+        )
+        return
     found = summary.summarize(log)
     _report_faults(log)
     if format_ == "json":
@@ -535,6 +552,28 @@ def _report_faults(log: Any) -> bool:
     for loss in faults:
         _show_warning(loss.why)
     return bool(faults)
+
+
+@main.command()
+@click.argument("checkpoint", metavar="DIR")
+@click.argument("count", metavar="N", type=click.IntRange(1, 1024))
+def slots(checkpoint: str, count: int) -> None:
+    """Ask for N slots in the run on checkpoint DIR, without stopping it.
+
+    The run goes on with N slots from its next batch; state is not copied, each slot reads the mini-partitions it
+    owns. If nothing runs there, the next run without --slots begins with N. Of several requests the last one counts.
+
+    \b
+    Example:
+      headrace slots out/netmon 8
+    """
+    from headrace.report.export import open_log
+    from headrace.state.slot_requests import request_slots
+
+    log = open_log(checkpoint)
+    last = log.latest()
+    request_slots(log.store, count)
+    click.echo(f"asked for {count} slots from the next batch on; the last one had {last.slots if last else 'none'}")
 
 
 @main.command()

@@ -27,6 +27,7 @@ import duckdb
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from headrace.balance.controller import find_policy
 from headrace.dialect.duck_cast import duck_type
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
 from headrace.logical.graph import Graph, StaticTable
@@ -47,6 +48,7 @@ from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
 from headrace.state import ManifestLog, Store
+from headrace.state.slot_requests import check_slot_count
 from headrace.windows.duration import parse_retention, parse_trigger
 
 if TYPE_CHECKING:
@@ -134,9 +136,13 @@ class Session:
         slots: int | None = None,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
+        balance: str | None = None,
     ) -> None:
-        if slots is not None and not 1 <= slots <= 1024:
-            raise OptionError(f"slots: expected 1 to 1024, got {slots}")
+        if slots is not None:
+            check_slot_count(slots)
+        if balance is not None:
+            find_policy(balance)
+        self._balance = balance
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._slots = slots
@@ -360,6 +366,7 @@ class Session:
             self._bounds,
             parse_retention(retain) if retain is not None else None,
             self._tables,
+            self._balance,
         )
 
     def results(self, name: str) -> Any:

@@ -61,6 +61,7 @@ class LocalRun:
         clock: Callable[[], int] | None = None,
         bounds: Mapping[str, Callable[[], Any]] | None = None,
         tables: Mapping[str, TableRows] | None = None,
+        balance: str = "static",
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
@@ -70,7 +71,13 @@ class LocalRun:
         store = Store.open(path or f"{self._directory.name}/checkpoint")
         functions = dict(user or {})
         self.driver = open_driver(
-            store, binder.graph(), lambda graph: DuckTyper(graph, functions), functions, slots, usual_slots=2
+            store,
+            binder.graph(),
+            lambda graph: DuckTyper(graph, functions),
+            functions,
+            slots,
+            usual_slots=2,
+            balance=balance,
         )
         self.driver.memory, self.driver.scratch = memory, self._directory.name
         self.driver.in_background = False
@@ -109,6 +116,10 @@ class LocalRun:
         if orders is not None:
             self._run_batch([], orders)
         return orders is not None
+
+    def rescale(self, slots: int) -> None:
+        """Go on with another number of slots from the next batch on."""
+        self.driver.rescale(slots)
 
     def close(self) -> None:
         """Give the checkpoint back, so that another run can go on with it."""

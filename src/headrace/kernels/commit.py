@@ -16,7 +16,7 @@ from headrace.program.program import FindVersions, JoinRows, JointNode, Program
 from headrace.progress import Observation
 from headrace.progress.propagate import brings_windows
 from headrace.progress.waits import meld_waits
-from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, initial_route, rescale
+from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, initial_route
 
 
 def make_first_manifest(program: Program, slots: int) -> Manifest:
@@ -40,6 +40,7 @@ def make_orders(
     manifest: Manifest,
     program: Program,
     store: Store,
+    route: tuple[int, ...],
     slots: int,
     born: Mapping[str, int],
     flush: bool = False,
@@ -50,14 +51,14 @@ def make_orders(
     told: Mapping[str, Observation] | None = None,
     tables: Mapping[str, str] | None = None,
 ) -> Orders:
-    """The orders for the batch that follows `manifest`."""
+    """The orders for the batch that follows `manifest`, on a route over `slots` slots."""
     known = {n.name for n in program.nodes}
     states = {s.name: manifest.streams.get(s.name, StreamState()) for s in program.streams}
     return Orders(
         version=manifest.version + 1,
         store=store,
         progress={name: StreamProgress(s.seen, s.frontier) for name, s in states.items()},
-        route=manifest.route if manifest.slots == slots else rescale(manifest.route, slots),
+        route=route,
         slots=slots,
         segments=tuple(m for m in manifest.segments if m.node in known),
         now=max(int(time.time() * 1_000_000) if now is None else now, manifest.clock),

@@ -29,6 +29,7 @@ from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.sql_pieces import pid_sql
 from headrace.kernels.static_tables import StaticTables
 from headrace.kernels.stored_rows import StoredRows
+from headrace.kernels.worker import measure_peak, name_executor
 from headrace.kernels.workspace import Workspace
 from headrace.program.messages import (
     Frontiers,
@@ -73,6 +74,7 @@ def run_slot(
     program: Program, orders: Orders, level: int, received: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The stateful stage over what one slot received."""
+    began = time.perf_counter()
     arrived: list[tuple[str, pa.Table]] = []
     sources: list[SourceReport] = []
     frontiers: Frontiers | None = None
@@ -94,7 +96,7 @@ def run_slot(
     if slot is None:
         return
     after = frontiers if frontiers is not None else fold_progress(program, orders, sources)
-    run = Slot(program, orders, level, slot, after)
+    run = Slot(program, orders, level, slot, after, time.perf_counter() - began)
     try:
         yield from run.run(arrived)
         if level + 1 < len(program.levels):
@@ -127,7 +129,9 @@ def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceRepo
 class Slot:
     """The operators of one level in one slot, for one batch."""
 
-    def __init__(self, program: Program, orders: Orders, level: int, slot: int, after: Frontiers) -> None:
+    def __init__(
+        self, program: Program, orders: Orders, level: int, slot: int, after: Frontiers, waited: float = 0.0
+    ) -> None:
         self.program, self.orders, self.slot, self.after = program, orders, slot, after
         self.level, self._steps = level, program.levels[level].steps
         con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
@@ -135,7 +139,7 @@ class Slot:
         self.tables = StaticTables(self.space, orders.store, orders.tables)
         self.results = ResultWriter(orders.store, orders.version, program.schemas)
         self.pids = pids_of(orders.route, slot)
-        self._load = self._close = 0.0
+        self._load, self._close, self._waited = 0.0, 0.0, waited
         self._started = time.perf_counter()
         self._frontiers = tuple({s: p.frontier for s, p in each.items()} for each in (orders.progress, after))
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
@@ -286,8 +290,10 @@ class Slot:
             tuple(r for s in self.segments.values() for r in s.released),
             results,
             tuple(activity),
-            Timings(self._load, self._close, ended - started, ended - self._started),
+            Timings(self._load, self._close, ended - started, ended - self._started, self._waited),
             tuple(sources),
+            name_executor(),
+            measure_peak(),
         )
 
     def _activity(self, node: str) -> NodeActivity:

@@ -122,6 +122,7 @@ class Timings:
     close: float = 0.0
     keep: float = 0.0
     total: float = 0.0
+    wait: float = 0.0  # for input, before that
 
 
 @dataclass(frozen=True)
@@ -138,3 +139,5 @@ class SlotReport:
     activity: tuple[NodeActivity, ...]
     timings: Timings
     sources: tuple[SourceReport, ...] = ()  # slot 0 of level 0 hands on what the source tasks say
+    executor: str = ""  # where it ran
+    peak_memory: int = 0  # bytes, the most its worker ever had

@@ -23,7 +23,7 @@ from headrace.report.model import StreamReport
 from headrace.state import Manifest, ManifestLog, pid_sizes
 
 _SHOWN = 10
-_WORDS = ("stream", "query", "node", "panes of")  # columns of words; the others are numbers
+_WORDS = ("stream", "query", "node", "panes of", "executor")  # columns of words; the others are numbers
 
 
 def summarize(log: ManifestLog) -> dict[str, Any]:
@@ -195,18 +195,19 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
     )
     parts: list[RenderableType] = [
         head,
-        _table("streams", ("stream", "rows", "max", "low-watermark", "lag", "late", "rejected"), streams),
-        _table("results", ("query", "rows", "files", "size"), queries),
-        _table("state by node", ("node", "segments", "rows", "size", "mini-partitions", "panes of"), nodes),
-        _table("state by slot", ("slot", "mini-partitions", "rows", "size"), slots),
-        _table("largest mini-partitions", ("node", "pid", "slot", "rows", "size", "segments"), rows),
+        draw_table("streams", ("stream", "rows", "max", "low-watermark", "lag", "late", "rejected"), streams),
+        draw_table("results", ("query", "rows", "files", "size"), queries),
+        draw_table("state by node", ("node", "segments", "rows", "size", "mini-partitions", "panes of"), nodes),
+        draw_table("state by slot", ("slot", "mini-partitions", "rows", "size"), slots),
+        draw_table("largest mini-partitions", ("node", "pid", "slot", "rows", "size", "segments"), rows),
     ]
     if len(listed) < len(pids):
         parts.append(Text(f"… {len(pids) - len(listed):,} more; --all lists them", style="dim"))
     return Group(*parts)
 
 
-def _table(title: str, names: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
+def draw_table(title: str, names: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
+    """A table of text; columns of words to the left, of numbers to the right."""
     table = Table(
         title=f"\n{title}",
         title_justify="left",

@@ -29,7 +29,7 @@ from headrace.report.model import BatchReport, Totals, throughput
 
 _WIDE = 120
 _HISTORY = 400
-_FIXED_LINES = 12  # title, throughput panel, state panel, the heads of the tables
+_FIXED_LINES = 13  # title, throughput panel, state panel, the heads of the tables
 
 
 class LiveView:
@@ -185,8 +185,15 @@ class LiveView:
             ("  late ", "dim"),
             text.number(self._totals.late),
         )
-        line.no_wrap, line.overflow = True, "ellipsis"
-        return Panel(line, box=box.ROUNDED, border_style="dim")
+        slots = Text.assemble(
+            ("imbalance ", "dim"), f"{last.imbalance:.2f}", ("  moved ", "dim"), f"{last.moved:,}  "
+        )
+        slots.append(text.sparkline(list(last.slot_seconds), 40), style="cyan")
+        for note in last.notes:
+            slots.append(f"  {text.one_line(note)}", style="yellow")
+        for one in (line, slots):
+            one.no_wrap, one.overflow = True, "ellipsis"
+        return Panel(Group(line, slots), box=box.ROUNDED, border_style="dim")
 
 
 def _table(first: str, *others: str) -> Table:

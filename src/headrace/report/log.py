@@ -34,6 +34,8 @@ def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
     yield "state_rows", report.state_rows
     yield "segments", report.segments
     yield "slots", report.slots
+    yield "imbalance", f"{report.imbalance:.2f}"
+    yield "moved", report.moved
     for name, stream in report.streams.items():
         key = f"stream.{_word(name)}"
         yield f"{key}.rows", stream.rows
@@ -47,6 +49,8 @@ def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
         yield f"{key}.lag", "-" if lag is None else f"{lag / 1e6:g}s" if stream.unit == "us" else lag
     for name, query in report.queries.items():
         yield f"query.{_word(name)}.results", query.results
+    for note in report.notes:
+        yield "note", _word(note)
 
 
 def _moment(value: int | None, unit: str) -> str:

@@ -91,7 +91,9 @@ class BatchReport:
     """One committed batch.
 
     `phases` says where its seconds went: `job` is the whole Spark job, in which the slowest slot spent `load`, `close`
-    and `keep`. `tables` has the rows that came to each table of state, by its label in the plan.
+    and `keep`. `tables` has the rows that came to each table of state, by its label in the plan. `slot_seconds` is how long
+    each slot took; `imbalance` is the slowest slot over the mean, `moved` the mini-partitions that a policy or another number
+    of slots gave to another slot before it. `notes` are for the user, like a request that was refused.
     """
 
     batch_id: int
@@ -108,6 +110,10 @@ class BatchReport:
     phases: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, int] = field(default_factory=dict)
     slot_loads: tuple[SlotLoad, ...] = ()
+    imbalance: float = 1.0
+    moved: int = 0
+    slot_seconds: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def late(self) -> int:
@@ -123,7 +129,8 @@ class BatchReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps`."""
-        return {**asdict(self), "slot_loads": [asdict(one) for one in self.slot_loads]}
+        lists = {"slot_seconds": list(self.slot_seconds), "notes": list(self.notes)}
+        return {**asdict(self), "slot_loads": [asdict(one) for one in self.slot_loads], **lists}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> BatchReport:
@@ -135,6 +142,7 @@ class BatchReport:
             }
             known["slot_loads"] = tuple(SlotLoad(**_known(SlotLoad, v)) for v in data.get("slot_loads", ()))
             known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
+            known |= {name: tuple(known.get(name, ())) for name in ("slot_seconds", "notes")}
             return cls(**known)
         except (TypeError, KeyError, AttributeError) as error:
             raise OptionError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from headrace.kernels.commit import count_open_windows
 from headrace.logical.graph import Graph
 from headrace.program.messages import SlotReport
 from headrace.program.program import Program
 from headrace.report.model import BatchReport, QueryReport, SlotLoad, StreamReport
+from headrace.runtime.balancer import BatchLoad
 from headrace.state import Manifest
 
 
@@ -21,6 +22,8 @@ def make_report(
     reports: Iterable[SlotReport],
     started: float,
     ran: float,
+    load: BatchLoad,
+    notes: Sequence[str] = (),
 ) -> BatchReport:
     """The report of the batch that led from one manifest to the next, in a job of `ran` seconds."""
     streams = {}
@@ -54,6 +57,10 @@ def make_report(
         phases=phases,
         tables=_count_arrived(program, reports),
         slot_loads=tuple(_weigh_slot(slot, reports) for slot in range(manifest.slots)) if reports else (),
+        imbalance=round(load.imbalance, 3),
+        moved=load.moved,
+        slot_seconds=tuple(round(float(s), 4) for s in load.seen.slots.busy),
+        notes=tuple(notes),
     )
 
 

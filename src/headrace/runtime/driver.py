@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from headrace.balance.controller import find_policy
 from headrace.errors import InternalError, OptionError
 from headrace.kernels.commit import (
     brings_results,
@@ -34,6 +35,7 @@ from headrace.program.program import Program
 from headrace.progress import Observation
 from headrace.report.model import BatchReport
 from headrace.runtime import plan_file
+from headrace.runtime.balancer import Balancer
 from headrace.runtime.batch_report import make_report
 from headrace.runtime.committed_results import Results, schema_of
 from headrace.runtime.delivery import Delivery
@@ -43,9 +45,11 @@ from headrace.sql import parse_query
 from headrace.sql.bind import Binder
 from headrace.sql.error_places import suggest
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store
+from headrace.state.slot_requests import SlotRequests, read_requests, request_slots
 
 COLLECT_EVERY = 50  # batches between two compactions
 GRACE = 600.0  # seconds that an unneeded file is left alone, for readers that began before
+BALANCE = "headrace"  # the policy, unless another is asked for
 
 
 class Driver:
@@ -60,6 +64,7 @@ class Driver:
         program: Program,
         file: plan_file.PlanFile,
         slots: int,
+        balance: str = BALANCE,
     ) -> None:
         self.store, self.lock, self.log, self.file = store, lock, log, file
         self.plan, self.program, self.slots = plan, program, slots
@@ -77,6 +82,8 @@ class Driver:
         self.tables: TableVersions | None = None  # None: the set reads no static table
         self._since = self.clock()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
+        self.balancer = Balancer(balance, program.pids)
+        self._requests = SlotRequests()
 
     @property
     def graph(self) -> Graph:
@@ -84,12 +91,15 @@ class Driver:
 
     def make_orders(self, flush: bool = False) -> Orders:
         """The orders of the next batch."""
+        self._requests = read_requests(self.store)
+        self.slots = self._requests.slots or self.slots
         now = self.clock()
         tables = self.tables.choose(self.manifest.version + 1, now) if self.tables is not None else {}
         return make_orders(
             self.manifest,
             self.program,
             self.store,
+            self.balancer.choose_route(self.manifest, self.slots),
             self.slots,
             self._born,
             flush,
@@ -100,6 +110,10 @@ class Driver:
             self.told,
             {name: version.path for name, version in tables.items()},
         )
+
+    def rescale(self, slots: int) -> None:
+        """Go on with another number of slots from the next batch on."""
+        request_slots(self.store, slots)
 
     def use_tables(self, read: ReadTable) -> None:
         """How the static tables that the set looks up are read; they are read now for the first time."""
@@ -142,12 +156,19 @@ class Driver:
         if answers not in (0, orders.slots * len(self.program.levels)):  # no row, no answer
             raise InternalError(f"batch {orders.version}: {answers} slots of {orders.slots} answered")
         manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
-        report = make_report(self.graph, self.program, self.manifest, manifest, reports, started, ran)
+        load = self.balancer.read(reports, orders)
+        report = make_report(
+            self.graph, self.program, self.manifest, manifest, reports, started, ran, load, self._requests.refused
+        )
         versions = self.tables.chosen if self.tables is not None else {}
-        manifest = replace(manifest, report=report.to_json(), tables=versions)
+        manifest = replace(manifest, report=report.to_json(), tables=versions, load=load.to_json())
         self.lock.check()
         self.log.publish(manifest)
         before, self.manifest = self.manifest, manifest
+        self.balancer.observe(load)
+        for path in self._requests.paths:
+            self.store.delete(path)
+        self._requests = SlotRequests()
         if self.delivery is not None:
             self.delivery.deliver(manifest)
         self._tidy(before)
@@ -202,10 +223,13 @@ def open_driver(
     spark_reads: str = "",
     folders: Mapping[str, str] | None = None,
     check: Callable[[Manifest | None], None] = lambda latest: None,
+    balance: str = BALANCE,
 ) -> Driver:
     """The driver of a set on the checkpoint in `store`, which is ours alone from here on. `slots` is how many are
-    wanted; else as many as the checkpoint has, or `usual_slots`. `check` may refuse what was last committed.
+    wanted, whatever was requested before; else as many as the checkpoint has, or `usual_slots`. `check` may refuse what
+    was last committed.
     """
+    find_policy(balance)
     functions = {name.lower(): one for name, one in (user or {}).items()}
     lock = CheckpointLock(store)
     lock.acquire()
@@ -231,7 +255,10 @@ def open_driver(
         plan_file.settle(store, file, plan, program, latest)
         if slots is None:
             slots = latest.slots if latest is not None else usual_slots
-        return Driver(store, lock, log, plan, program, file, slots)
+        else:
+            for path in read_requests(store).paths:
+                store.delete(path)
+        return Driver(store, lock, log, plan, program, file, slots, balance)
     except BaseException:
         lock.release()
         raise

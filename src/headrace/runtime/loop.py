@@ -21,7 +21,7 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.errors import CheckpointError, HeadraceError
+from headrace.errors import CheckpointError, HeadraceError, OptionError
 from headrace.kernels import payloads
 from headrace.kernels.scan import Scan, split_files
 from headrace.program.messages import Orders
@@ -55,7 +55,7 @@ class Run:
         self._on_batch, self._flush = on_batch, flush
         self._error: BaseException | None = None
         self._query: Any = None
-        self._prepared: Any = None
+        self._prepared: dict[int, DataFrame] = {}  # by number of slots, the last one only
         self._ended = False
         self._stopping = self._interrupted = False
         self._in_batch = threading.Lock()
@@ -73,7 +73,8 @@ class Run:
     def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any]) -> None:
         try:
             with quiet():
-                self._prepared = self._prepare(self.scans or ())
+                self._tasks = max(1, self.spark.sparkContext.defaultParallelism)
+                self._prepare(self.driver.slots)
                 source = unite_streams(self.driver.graph, frames) if self.scans is None else list_files(frames)
                 writer = source.writeStream.foreachBatch(self._foreach)
                 writer = writer.option("checkpointLocation", f"{self.driver.store.uri.rstrip('/')}/spark")
@@ -119,6 +120,12 @@ class Run:
         """An error of the batch under way: ours, or Spark's own before it called us."""
         return explain_error(self._error or error, self.manifest.version + 1, outside=self._error is None)
 
+    def rescale(self, slots: int) -> None:
+        """Go on with another number of slots from the next batch on; nothing is stopped, copied or lost."""
+        if self._ended:
+            raise OptionError("the run has ended; give the number of slots to the next one")
+        self.driver.rescale(slots)
+
     @property
     def active(self) -> bool:
         return not self._ended and bool(self._query.isActive)
@@ -151,26 +158,29 @@ class Run:
                 if self.scans is None:
                     rows = frame.selectExpr(*self._projection.select_list(orders))
                     task = source_task(self.driver.program, layout_of(self.driver.plan))
-                    self._finish(self._stages(rows.mapInArrow(task, payloads.EXCHANGE)), orders, batch_id)
+                    sent = rows.mapInArrow(task, payloads.EXCHANGE)
+                    self._finish(self._stages(sent, orders.slots), orders, batch_id)
                 else:
                     splits = split_files(files_of(frame, len(self.scans)), self._tasks)
-                    self._finish(self._prepared.select("*"), replace(orders, splits=splits), batch_id)
+                    self._finish(self._prepare(orders.slots), replace(orders, splits=splits), batch_id)
             except BaseException as e:
                 self._error = e
                 raise
 
-    def _prepare(self, scans: tuple[Scan, ...]) -> DataFrame:
-        """The plan of every batch of files, and of a flush. It is run through `select`: that makes a new physical
-        plan, and new shuffles, of the same logical one.
+    def _prepare(self, slots: int) -> DataFrame:
+        """The plan of every batch of files, and of a flush, made once for a number of slots. It is run through `select`: that
+        makes a new physical plan, and new shuffles, of the same logical one.
         """
-        self._tasks = max(1, self.spark.sparkContext.defaultParallelism)
-        numbers = self.spark.range(0, self._tasks, 1, self._tasks)
-        return self._stages(numbers.mapInArrow(scan_task(self.driver.program, scans), payloads.EXCHANGE))
+        if slots not in self._prepared:
+            numbers = self.spark.range(0, self._tasks, 1, self._tasks)
+            task = scan_task(self.driver.program, self.scans or ())
+            self._prepared = {slots: self._stages(numbers.mapInArrow(task, payloads.EXCHANGE), slots)}
+        return self._prepared[slots].select("*")
 
-    def _stages(self, sent: DataFrame) -> DataFrame:
+    def _stages(self, sent: DataFrame, slots: int) -> DataFrame:
         """What the source stage sends, through as many exchanges and slots as there are levels."""
         for level in range(len(self.driver.program.levels)):
-            sent = sent.repartitionById(self.driver.slots, F.col("slot"))
+            sent = sent.repartitionById(slots, F.col("slot"))
             sent = sent.mapInArrow(slot_task(self.driver.program, level), payloads.EXCHANGE)
         return sent
 
@@ -204,7 +214,7 @@ class Run:
                 told = self.driver.told
                 orders = self.driver.make_heartbeat()
                 if orders is not None:
-                    self._finish(self._prepared.select("*"), orders, self.manifest.batch_id)
+                    self._finish(self._prepare(orders.slots), orders, self.manifest.batch_id)
                 elif told != self.driver.told:  # Spark must have looked for rows after that was told
                     self._idle_since = time.monotonic()
             except Exception as e:
@@ -222,7 +232,7 @@ class Run:
             return
         try:
             orders = self.driver.make_orders(flush=True)
-            self._finish(self._prepared.select("*"), orders, self.manifest.batch_id)
+            self._finish(self._prepare(orders.slots), orders, self.manifest.batch_id)
         except Exception as e:
             raise explain_error(e, None) from e
 

@@ -17,7 +17,7 @@ from headrace.optimizer import Plan
 from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
 from headrace.runtime.delivery import Delivery
-from headrace.runtime.driver import open_driver
+from headrace.runtime.driver import BALANCE, open_driver
 from headrace.runtime.loop import Run
 from headrace.runtime.open_source import open_source
 from headrace.runtime.read_bounds import BoundsReader
@@ -55,6 +55,7 @@ def start(
     bounds: dict[str, Callable[[], Any]] | None = None,
     retain: float | None = None,
     tables: dict[str, Any] | None = None,
+    balance: str | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -75,6 +76,7 @@ def start(
         _spark_must_read(spark),
         _find_folders(graph, bases),
         lambda latest: _check_offsets(store, latest),
+        balance or BALANCE,
     )
     try:
         plan = driver.plan

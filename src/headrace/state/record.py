@@ -115,6 +115,7 @@ class Manifest:
     engine: dict[str, str] = field(default_factory=dict)
     clock: int = 0  # microseconds, by which the batch told silence and implausible values
     tables: dict[str, TableVersion] = field(default_factory=dict)  # that the batch used
+    load: dict[str, Any] = field(default_factory=dict)  # what each slot and mini-partition did
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,7 @@ def encode(manifest: Manifest) -> bytes:
         "segments": [segment.to_json() for segment in manifest.segments],
         "tables": {name: asdict(table) for name, table in manifest.tables.items()},
         "report": manifest.report,
+        "load": manifest.load,
     }
     body = f"{compact(outputs)}\n{compact(state)}\n".encode()
     return body + checksum(body)
@@ -183,6 +185,7 @@ def decode(data: bytes, version: int) -> Manifest:
         engine=state["engine"],
         clock=state.get("clock", 0),
         tables={name: TableVersion(**table) for name, table in state.get("tables", {}).items()},
+        load=state.get("load", {}),
     )
 
 

@@ -1,0 +1,18 @@
+"""Policies, one file each: pure functions of statistics (see `decision`)."""
+
+from headrace.balance.decision import Policy
+from headrace.balance.policies.flux_load import FluxSettings, flux_load
+from headrace.balance.policies.flux_memory import flux_memory
+from headrace.balance.policies.headrace import headrace
+from headrace.balance.policies.hybrid import hybrid
+from headrace.balance.policies.static import static
+
+POLICIES: dict[str, Policy] = {
+    "static": static,
+    "flux-load": flux_load,
+    "flux-memory": flux_memory,
+    "hybrid": hybrid,
+    "headrace": headrace,
+}
+
+__all__ = ["POLICIES", "FluxSettings", "flux_load", "flux_memory", "headrace", "hybrid", "static"]
