@@ -55,7 +55,7 @@ class Options:
 
 def measure(workload: Workload, contender: str, options: Options) -> dict[str, Any]:
     """Run it; the record of the run, with `error` instead of numbers if it failed."""
-    files = datasets.DATASETS[workload.dataset].files(options.rows, options.out)[: options.files]
+    streams = datasets.DATASETS[workload.dataset].streams(options.rows, options.files, options.out)
     settings = DEFAULTS[contender] | options.settings.get(contender, {})
     work = (options.out / "work" / f"{workload.name}.{contender}").absolute()
     shutil.rmtree(work, ignore_errors=True)
@@ -64,8 +64,8 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
         "settings": settings,
         "text": workload.text(contender),
         "queries": statements(workload.text(contender)),
-        "input": str(datasets.linked(files, work / "input")),
-        "files": [str(f.absolute()) for f in files],
+        "inputs": {s: str(datasets.linked(files, work / "input" / s)) for s, files in streams.items()},
+        "files": {s: [str(f.absolute()) for f in files] for s, files in streams.items()},
         "files_per_batch": workload.files_per_batch
         or options.files_per_batch * (2 if contender == LARGE else 1),
         "columns": datasets.COLUMNS,
@@ -78,16 +78,20 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
         "tree": str(options.tree.absolute()) if options.tree is not None else None,
         "answer": str(work / "answer.json"),
     }
-    if contender == FLINK:
-        spec["csv"] = str(datasets.csv_of(files).absolute())
-    datasets.warm(sorted(Path(spec["csv"]).iterdir()) if contender == FLINK else files)
-    facts = datasets.facts(files)
+    for stream, files in streams.items():
+        if contender == FLINK:
+            folder = datasets.csv_of(files).absolute()
+            spec.setdefault("csv", {})[stream] = str(folder)
+            datasets.warm(sorted(folder.iterdir()))
+        else:
+            datasets.warm(files)
+    facts = datasets.facts(streams)
     record: dict[str, Any] = {
         "workload": workload.name,
         "contender": contender,
         "settings": settings,
         "rows": facts["rows"],
-        "files": len(files),
+        "files": max(len(files) for files in streams.values()),
         "files_per_batch": spec["files_per_batch"],
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "load_before": round(os.getloadavg()[0], 2),
@@ -99,7 +103,7 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
     else:
         record |= {"memory_mb": peak, **_numbers(answer, facts["rows"], workload.warmup or options.warmup)}
         record["check"] = {
-            q: check.checksums(r, facts["low_watermark"]) for q, r in answer["results"].items()
+            q: check.checksums(r, facts["low_watermark"] - workload.reach) for q, r in answer["results"].items()
         }
     if not options.keep and "error" not in record:
         shutil.rmtree(work, ignore_errors=True)

@@ -56,8 +56,8 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     batches = Batches()
     spark.streams.addListener(batches)
     source = spark.readStream.schema(spec["schema"]).option("maxFilesPerTrigger", spec["files_per_batch"])
-    packets = source.parquet(spec["input"]).withWatermark("ts", spec["slack"])
-    packets.createOrReplaceTempView("packets")
+    for stream, folder in spec["inputs"].items():
+        source.parquet(folder).withWatermark("ts", spec["slack"]).createOrReplaceTempView(stream)
     for statement in spec["queries"].values():
         spark.sql(statement)
     root = Path(spec["work"]).absolute()
