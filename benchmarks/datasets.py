@@ -1,13 +1,13 @@
 """The streams that workloads read: packets of two hours in 20 files, up to 5 seconds of disorder.
 
-Three streams have zipf keys and differ in the number of (srcIP, destIP) pairs. `packets_50k_long` is the second of them five
-times longer at the same rate. `packets_quiet` is one file of it followed by files without a row, so that
+Three streams have zipf keys and differ in the number of (srcIP, destIP) pairs. `packets_50k_long` is the
+second of them five times longer at the same rate. `packets_quiet` is one file of it followed by files without a row, so that
 every batch but the first is empty. All are seeded: the same rows come out everywhere.
 
-Joins read packets dealt to two or three streams in turn (`tap1`, `tap2`, …), file by file, so that all of them
-cover the same time. There are 12,500 pairs of four connections, 50,000 flows, all equally active but for scans: with zipf keys
-a join would give a hundred results for each row, here it gives about one. Times are whole milliseconds,
-since a row on the edge of a band must be there for everybody, Flink too.
+Joins read packets dealt to two or three streams in turn (`tap1`, `tap2`, …), file by file, so that all of
+them cover the same time. There are 12,500 pairs of four connections, 50,000 flows, all equally active but
+for scans: with zipf keys a join would give a hundred results for each row, here it gives about one. Times
+are whole milliseconds, since a row on the edge of a band must be there for everybody, Flink too.
 
 Files are hard-linked into a directory per run (`linked`), so that a run can take the first few of them and
 no contender can leave anything behind in the data.
@@ -45,8 +45,8 @@ COLUMNS = ("ts", "srcIP", "destIP", "srcPort", "destPort", "protocol", "len", "f
 
 @dataclass(frozen=True)
 class Dataset:
-    """A stream of `groups` pairs, `times` times two hours long. Quiet: rows in the first file only. With `taps`, dealt to
-    that many streams.
+    """A stream of `groups` pairs, `times` times two hours long. Quiet: rows in the first file only. With
+    `taps`, dealt to that many streams.
     """
 
     name: str
@@ -110,7 +110,7 @@ DATASETS = {
 
 
 def _deal(files: list[Path], taps: int) -> dict[str, list[Path]]:
-    """The rows of each file dealt in turn to files of the same name and time in a folder per stream; made once."""
+    """The rows of each file dealt to files of the same name and time, a folder per stream; made once."""
     folder = files[0].parent
     found: dict[str, list[Path]] = {}
     for tap in range(taps):
@@ -125,7 +125,8 @@ def _deal(files: list[Path], taps: int) -> dict[str, list[Path]]:
                 for file in files:
                     rows = (
                         "SELECT * EXCLUDE (file_row_number) REPLACE (date_trunc('milliseconds', ts) AS ts) "
-                        f"FROM read_parquet('{file}', file_row_number = true) WHERE file_row_number % {taps} = {tap}"
+                        f"FROM read_parquet('{file}', file_row_number = true) "
+                        f"WHERE file_row_number % {taps} = {tap}"
                     )
                     db.execute(f"COPY ({rows}) TO '{hidden / file.name}' (FORMAT parquet)")
                     os.utime(hidden / file.name, (stamp := file.stat().st_mtime, stamp))
@@ -165,12 +166,12 @@ def csv_of(files: list[Path]) -> Path:
 
 
 def facts(streams: Mapping[str, Sequence[Path]]) -> dict[str, int]:
-    """Rows of all streams, and their low-watermark after all of them: windows that end by then are closed everywhere."""
+    """Rows of all streams, and their low-watermark after all of them: windows that end by then are closed
+    everywhere.
+    """
+    asked = "SELECT count(*), max(epoch_us(ts)) FROM read_parquet($1)"
     with duckdb.connect() as db:
-        found = [
-            db.execute("SELECT count(*), max(epoch_us(ts)) FROM read_parquet($1)", [[str(f) for f in files]]).fetchall()[0]
-            for files in streams.values()
-        ]
+        found = [db.execute(asked, [[str(f) for f in files]]).fetchall()[0] for files in streams.values()]
     return {
         "rows": sum(rows for rows, _ in found),
         "low_watermark": min(largest for _, largest in found) - SLACK_US,

@@ -1,8 +1,9 @@
 """What is kept: a JSON file for every run, and a summary of medians made from them.
 
 Runs are kept in out/bench/results/LABEL (not committed); the summary is small and is committed under
-benchmarks/results, from where docs/benchmarks.md is written. Workloads need not be measured all at once: those measured
-together are a *set*, with machine, versions, dates and command, and a new set takes the place of its workloads in older ones.
+benchmarks/results, from where docs/benchmarks.md is written. Workloads need not be measured all at once:
+those measured together are a *set*, with machine, versions, dates and command, and a new set takes the
+place of its workloads in older ones.
 """
 
 from __future__ import annotations

@@ -89,8 +89,14 @@ def shapes(summary: dict[str, Any]) -> list[Shape]:
             "x",
         ),
         Shape(
-            "band join, stream 5 times and so results 5 times as many: memory of Python, slots and driver",
+            "band join, stream 5 times longer: peak memory of Python",
             _over(_python_mb(summary, "long_join"), _python_mb(summary, "band_join")),
+            FLAT,
+            "x",
+        ),
+        Shape(
+            "band join, 8 times as many results of a row: peak memory of Python",
+            _over(_python_mb(summary, "crowded_join"), _python_mb(summary, "band_join")),
             FLAT,
             "x",
         ),

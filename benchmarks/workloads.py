@@ -1,7 +1,7 @@
 """What is run: a stream, queries over it in each contender's SQL, and what Headrace has to reach.
 
-Joins read two or three streams and are compared like anything else; `reach` says for how long after its time a result may
-still come, which Spark does not bring if the stream ends before.
+Joins read two or three streams and are compared like anything else; `reach` says for how long after its
+time a result may still come, which Spark does not bring if the stream ends before.
 
 The queries are text, in `workloads/`: `NAME.sql` for Headrace, `NAME.spark.sql`, `NAME.flink.sql` and, for
 the floor, `NAME.duckdb.sql`. Each defines the same queries under the same names and columns; results are
@@ -150,7 +150,8 @@ JOINS = (
     ),
 )
 RACES = (*MAIN, *JOINS)  # where there are rivals
-# Without rivals: that time per row depends on neither length of the stream nor RANGE/SLIDE; empty batches.
+# Without rivals: that time per row depends on neither length of the stream nor RANGE/SLIDE, nor memory on
+# the number of results; empty batches.
 SHAPES = (
     Workload("tumbling_1k", "tumbling 1 min, 1,000 groups", "packets_1k", "tumbling_1m", _ALONE),
     Workload("sliding_10_1_1k", "sliding 10 min / 1 min, 1,000 groups", "packets_1k", "sliding_10m", _ALONE),
@@ -171,5 +172,6 @@ SHAPES = (
         "quiet_twenty", "empty batches, 20 queries", "packets_quiet", "twenty_queries", _ALONE, {}, 1, 20
     ),
     Workload("long_join", "band join, 5 times longer", "packets_halves_long", "band_join", _ALONE),
+    Workload("crowded_join", "band join, 8 times as many results", "packets_halves", "crowded_join", _ALONE),
 )
 WORKLOADS = {w.name: w for w in (*RACES, *SHAPES)}
