@@ -31,7 +31,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     HEADRACE: {},
     LARGE: {},
     ROWS: {},
-    "spark-rocksdb": {"partitions": 2, "changelog": True},
+    "spark-rocksdb": {"partitions": 2, "changelog": True, "join_format": 4},
     "spark-default": {"partitions": 2},
     FLINK: {"mini_batch": False},
     FLOOR: {},

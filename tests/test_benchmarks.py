@@ -167,9 +167,11 @@ def test_memory_counts_children() -> None:
 
 
 def test_settings_of_the_rivals_are_all_tried() -> None:
-    """Four variants of Spark with RocksDB, two of the others, none of Headrace and the floor."""
+    """Four variants of Spark with RocksDB, eight for joins, two of the others, none of Headrace and the floor."""
     assert [len(tune.variants(c)) for c in CONTENDERS] == [0, 0, 0, 4, 2, 2, 0]
+    assert [len(tune.variants(c, joins=True)) for c in CONTENDERS] == [0, 0, 0, 8, 2, 2, 0]
     assert {"partitions": 4, "changelog": False} in tune.variants(ROCKSDB)
+    assert {"partitions": 4, "changelog": False, "join_format": 4} in tune.variants(ROCKSDB, joins=True)
 
 
 def record(workload: str, contender: str, seconds: float, **more: Any) -> dict[str, Any]:
