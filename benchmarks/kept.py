@@ -31,6 +31,7 @@ _MEDIANS = (
     "whole",
     "whole_flushed",
     "steady",
+    "cpu",
     "warmup_seconds",
     "batch_seconds",
     "drift",

@@ -98,10 +98,13 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
     }
     try:
         answer, peak = _process(spec, options.timeout)
+        warmup = workload.warmup or options.warmup
     except RunError as error:
         record["error"] = str(error)
     else:
-        record |= {"memory_mb": peak, **_numbers(answer, facts["rows"], workload.warmup or options.warmup)}
+        answer["rows"] = facts["rows"]
+        record |= {"memory_mb": peak.mb, **_numbers(answer, facts["rows"], warmup)}
+        record["cpu"] = _cpu(answer, peak, warmup)
         record["check"] = {
             q: check.checksums(r, facts["low_watermark"] - workload.reach) for q, r in answer["results"].items()
         }
@@ -114,8 +117,8 @@ class RunError(Exception):
     """A contender did not come to its end."""
 
 
-def _process(spec: dict[str, Any], timeout: int) -> tuple[dict[str, Any], dict[str, int]]:
-    """Start the contender and wait; its answer and its peak memory."""
+def _process(spec: dict[str, Any], timeout: int) -> tuple[dict[str, Any], Peak]:
+    """Start the contender and wait; its answer, and what it used."""
     work = Path(spec["work"])
     (work / "spec.json").write_text(json.dumps(spec, indent=1))
     env = dict(os.environ)
@@ -151,7 +154,7 @@ def _process(spec: dict[str, Any], timeout: int) -> tuple[dict[str, Any], dict[s
         raise RunError(
             f"ended with code {process.returncode}; see {log}; last words: {' | '.join(last)[-500:]}"
         )
-    return json.loads(Path(spec["answer"]).read_text()), peak.mb
+    return json.loads(Path(spec["answer"]).read_text()), peak
 
 
 def _numbers(answer: dict[str, Any], rows: int, warmup: int) -> dict[str, Any]:
@@ -174,6 +177,23 @@ def _numbers(answer: dict[str, Any], rows: int, warmup: int) -> dict[str, Any]:
         "reports": answer.get("reports"),
         "late": answer.get("late"),
     }
+
+
+def _cpu(answer: dict[str, Any], peak: Peak, warmup: int) -> float | None:
+    """Seconds of the processor per million rows: of the batches after the warm-up where there are any, else of the
+    whole run.
+    """
+    first, later = _split(answer["batches"], warmup)
+    batches = [*first, *later]
+    rows = sum(b["rows"] for b in later)
+    if first and rows:
+        used = peak.cpu_until(batches[-1]["reported"]) - peak.cpu_until(first[-1]["reported"])
+    elif "clock" in answer:
+        begun, ended = answer["clock"]
+        used, rows = peak.cpu_until(ended) - peak.cpu_until(begun), answer["rows"]
+    else:
+        return None
+    return used / rows * 1e6
 
 
 def _drift(seconds: list[float]) -> float | None:

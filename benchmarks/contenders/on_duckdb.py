@@ -31,6 +31,7 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         db.execute(f"COPY {name} TO '{results}/{name}.parquet' (FORMAT parquet)")
     ended = time.monotonic()
     return {
+        "clock": (started, ended),
         "startup_seconds": 0.0,
         "seconds": ended - started,
         "batches": [],

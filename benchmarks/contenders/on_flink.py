@@ -63,7 +63,13 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     ended = time.monotonic()
     for result in results.values():
         result["paths"] = [str(p) for p in Path(result.pop("folder")).glob("part-*")]
-    return {"startup_seconds": started - born, "seconds": ended - started, "batches": [], "results": results}
+    return {
+        "clock": (started, ended),
+        "startup_seconds": started - born,
+        "seconds": ended - started,
+        "batches": [],
+        "results": results,
+    }
 
 
 if __name__ == "__main__":

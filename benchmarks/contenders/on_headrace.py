@@ -40,6 +40,7 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     flush = reports[-1].seconds if reports and not reports[-1].rows else 0.0
     root = str(checkpoint)
     return {
+        "clock": (started, ended),
         "startup_seconds": started - born,
         "seconds": ended - started - flush,
         "flush_seconds": flush,

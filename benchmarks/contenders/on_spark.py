@@ -79,6 +79,7 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         query.awaitTermination()
     ended = time.monotonic()
     return {
+        "clock": (started, ended),
         "startup_seconds": started - born,
         "seconds": ended - started,
         "batches": batches.of_ended(len(running)),

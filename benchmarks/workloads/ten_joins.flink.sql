@@ -5,7 +5,7 @@ CREATE TEMPORARY VIEW flow_pairs AS
   SELECT a.ms * 1000 AS ts, b.ms * 1000 AS other, a.srcIP, a.destIP, a.srcPort, a.destPort, a.len AS len, b.len AS other_len
   FROM tap1 AS a JOIN tap2 AS b
     ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.srcPort = b.srcPort AND a.destPort = b.destPort
-      AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '120' SECOND;
+      AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '2' MINUTE;
 
 CREATE TEMPORARY VIEW flow_neighbours AS
   SELECT a.ms * 1000 AS ts, b.ms * 1000 AS other, a.srcIP, a.destIP, a.srcPort, a.destPort, a.len AS len, b.len AS other_len
@@ -17,7 +17,7 @@ CREATE TEMPORARY VIEW longer_next AS
   SELECT a.ms * 1000 AS ts, b.ms * 1000 AS other, a.srcIP, a.destIP, a.srcPort, a.destPort, a.len AS len, b.len AS other_len
   FROM tap1 AS a JOIN tap2 AS b
     ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.srcPort = b.srcPort AND a.destPort = b.destPort
-      AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '120' SECOND AND b.len > a.len;
+      AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '2' MINUTE AND b.len > a.len;
 
 CREATE TEMPORARY VIEW host_pairs AS
   SELECT a.ms * 1000 AS ts, b.ms * 1000 AS other, a.srcIP, a.destIP, a.len AS len, b.len AS other_len
@@ -35,7 +35,7 @@ CREATE TEMPORARY VIEW handshakes AS
   SELECT a.ms * 1000 AS ts, b.ms * 1000 AS other, a.srcIP, a.destIP, a.srcPort, a.destPort, a.len AS len, b.len AS other_len
   FROM tap1 AS a JOIN tap2 AS b
     ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND a.srcPort = b.srcPort AND a.destPort = b.destPort
-      AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '120' SECOND AND a.flags = 2 AND b.flags = 18;
+      AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '2' MINUTE AND a.flags = 2 AND b.flags = 18;
 
 CREATE TEMPORARY VIEW answered AS
   SELECT a.ms * 1000 AS ts, b.ms * 1000 AS other, a.srcIP, a.destIP, a.srcPort, a.destPort, a.len AS len, b.len AS other_len
