@@ -32,6 +32,7 @@ _MEDIANS = (
     "whole_flushed",
     "steady",
     "cpu",
+    "cpu_whole",
     "warmup_seconds",
     "batch_seconds",
     "drift",

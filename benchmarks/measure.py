@@ -102,9 +102,8 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
     except RunError as error:
         record["error"] = str(error)
     else:
-        answer["rows"] = facts["rows"]
         record |= {"memory_mb": peak.mb, **_numbers(answer, facts["rows"], warmup)}
-        record["cpu"] = _cpu(answer, peak, warmup)
+        record |= _cpu(answer, peak, facts["rows"], warmup)
         record["check"] = {
             q: check.checksums(r, facts["low_watermark"] - workload.reach) for q, r in answer["results"].items()
         }
@@ -179,21 +178,16 @@ def _numbers(answer: dict[str, Any], rows: int, warmup: int) -> dict[str, Any]:
     }
 
 
-def _cpu(answer: dict[str, Any], peak: Peak, warmup: int) -> float | None:
-    """Seconds of the processor per million rows: of the batches after the warm-up where there are any, else of the
-    whole run.
-    """
+def _cpu(answer: dict[str, Any], peak: Peak, rows: int, warmup: int) -> dict[str, float | None]:
+    """Seconds of the processor per million rows: of the batches after the warm-up, and of the whole run."""
+    begun, ended = answer["clock"]
+    whole = (peak.cpu_until(ended) - peak.cpu_until(begun)) / rows * 1e6
     first, later = _split(answer["batches"], warmup)
-    batches = [*first, *later]
-    rows = sum(b["rows"] for b in later)
-    if first and rows:
-        used = peak.cpu_until(batches[-1]["reported"]) - peak.cpu_until(first[-1]["reported"])
-    elif "clock" in answer:
-        begun, ended = answer["clock"]
-        used, rows = peak.cpu_until(ended) - peak.cpu_until(begun), answer["rows"]
-    else:
-        return None
-    return used / rows * 1e6
+    busy = sum(b["rows"] for b in later)
+    if not first or not busy:
+        return {"cpu": None, "cpu_whole": whole}
+    used = peak.cpu_until(later[-1]["reported"]) - peak.cpu_until(first[-1]["reported"])
+    return {"cpu": used / busy * 1e6, "cpu_whole": whole}
 
 
 def _drift(seconds: list[float]) -> float | None:

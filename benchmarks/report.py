@@ -49,6 +49,7 @@ def page(summary: dict[str, Any]) -> str:
             "heap": HEAP,
             "ratios": _ratios(summary, MAIN),
             "join_ratios": _ratios(summary, JOINS),
+            "cpu_ratios": _cpu_ratios(summary),
             "notes": _notes(summary),
             "by_batch": _by_batch(summary),
             "seconds": _seconds(summary),
@@ -94,6 +95,15 @@ def _ratios(summary: dict[str, Any], workloads: Sequence[Workload]) -> str:
     return _table(["workload", *(_NAMES[r] for r in RIVALS)], ([title, *row] for title, row in cells.items()))
 
 
+def _cpu_ratios(summary: dict[str, Any]) -> str:
+    rows = (
+        [w.title, *(number(verdicts.cpu_ratio(summary, w, r).value, "x") for r in RIVALS)]
+        for w in RACES
+        if any(verdicts.cpu_ratio(summary, w, r).value for r in RIVALS)
+    )
+    return _table(["workload", *(_NAMES[r] for r in RIVALS)], rows)
+
+
 def _by_batch(summary: dict[str, Any]) -> str:
     sizes = (HEADRACE, LARGE)
     rows = (
@@ -109,6 +119,8 @@ def _seconds(summary: dict[str, Any]) -> str:
             _NAMES[contender],
             number(line["steady"]),
             number(line["whole_flushed"]),
+            number(line.get("cpu")),
+            number(line.get("cpu_whole")),
             number(line["warmup_seconds"] or None),
             str(line["runs"]),
             f"{100 * line['spread']:.0f} %",
@@ -117,7 +129,19 @@ def _seconds(summary: dict[str, Any]) -> str:
         for workload, contender, line in _lines(summary)
     )
     return _table(
-        ["workload", "contender", "steady", "whole", "warm-up, s", "runs", "spread", "result rows"], rows
+        [
+            "workload",
+            "contender",
+            "steady",
+            "whole",
+            "CPU steady",
+            "CPU whole",
+            "warm-up, s",
+            "runs",
+            "spread",
+            "result rows",
+        ],
+        rows,
     )
 
 

@@ -2,8 +2,8 @@
 is kept.
 
 Spark: 2 or 4 shuffle (and so state) partitions; RocksDB with or without its changelog, for joins with four
-state stores (format 2) or one indexed by time (format 4). Flink: mini-batches or not. What the slowest workloads would choose takes too long to find; they use what a lighter one of
-their kind chose.
+state stores (format 2) or one indexed by time (format 4). Flink: mini-batches or not. What the slowest
+workloads would choose takes too long to find; they use what a lighter one of their kind chose.
 """
 
 from __future__ import annotations

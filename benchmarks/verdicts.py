@@ -55,6 +55,14 @@ def ratios(summary: dict[str, Any]) -> list[Ratio]:
     return found
 
 
+def cpu_ratio(summary: dict[str, Any], workload: Workload, rival: str) -> Ratio:
+    """The same in seconds of the processor, which what else the machine does changes less."""
+    contender = LARGE if rival == FLINK else HEADRACE
+    key = "cpu" if workload.basis(rival) == "steady" else "cpu_whole"
+    ours, theirs = (value(summary, workload.name, c, key) for c in (contender, rival))
+    return Ratio(workload, rival, ours, theirs, workload.targets[rival])
+
+
 def ratio(summary: dict[str, Any], workload: Workload, contender: str, rival: str) -> Ratio:
     """One contender, of Headrace's, against one rival."""
     basis = workload.basis(rival)

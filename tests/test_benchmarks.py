@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,24 @@ def test_memory_counts_children() -> None:
     assert memory.tree(child.pid) == {}
 
 
+def test_processor_time_is_counted_between_moments() -> None:
+    """A process that computes uses about the seconds it computes for; one that waits uses none."""
+    code = "import time; t = time.process_time()\nwhile time.process_time() < t + 0.5: pass\nprint(1, flush=True); input()"
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    begun = time.monotonic()
+    try:
+        with memory.Peak(child.pid, every=0.01) as peak:
+            child.stdout.readline()
+            computed = time.monotonic()
+            time.sleep(0.3)
+        assert 0.4 < peak.cpu_until(computed + 0.1) - peak.cpu_until(begun) < 0.8
+        assert peak.cpu_until(computed + 0.3) - peak.cpu_until(computed + 0.1) < 0.1
+        assert peak.cpu_until(begun - 1) <= peak.cpu_until(computed)
+    finally:
+        child.communicate(b"\n")
+
+
 def test_settings_of_the_rivals_are_all_tried() -> None:
     """Four variants of Spark with RocksDB, eight for joins, two of the others, none of Headrace and the floor."""
     assert [len(tune.variants(c)) for c in CONTENDERS] == [0, 0, 0, 4, 2, 2, 0]
@@ -190,6 +209,8 @@ def record(workload: str, contender: str, seconds: float, **more: Any) -> dict[s
         "whole": 2 * seconds,
         "whole_flushed": 3 * seconds if contender in (HEADRACE, LARGE) else 2 * seconds,
         "steady": seconds,
+        "cpu": seconds,
+        "cpu_whole": 4 * seconds,
         "drift": 1.0,
         "check": {"flows": {"closed": sums, "all": sums}},
         **more,
@@ -209,6 +230,10 @@ def test_ratios_are_judged_on_their_basis() -> None:
     assert found["tumbling_200k", "flink"] == (2.0, False)
     assert found["tumbling_200k", "spark-default"] == (None, None)
     assert found["twenty_queries", ROCKSDB] == (15.0, False)
+    light, many = WORKLOADS["tumbling_200k"], WORKLOADS["twenty_queries"]
+    cpu = verdicts.cpu_ratio(summary, light, ROCKSDB), verdicts.cpu_ratio(summary, many, ROCKSDB)
+    assert [(r.headrace, r.other) for r in cpu] == [(2.0, 10.0), (4.0, 60.0)]
+    assert verdicts.cpu_ratio(summary, light, "flink").headrace == 4.0
 
 
 def test_medians_spread_failures_and_differences() -> None:
