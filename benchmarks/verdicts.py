@@ -91,6 +91,12 @@ def shapes(summary: dict[str, Any]) -> list[Shape]:
             "x",
         ),
         Shape(
+            "band join, stream 5 times longer: processor's time per row",
+            _over(value(summary, "long_join", HEADRACE, "cpu"), value(summary, "band_join", HEADRACE, "cpu")),
+            FLAT,
+            "x",
+        ),
+        Shape(
             "band join, the longer stream: last quarter over first",
             value(summary, "long_join", HEADRACE, "drift"),
             FLAT,
