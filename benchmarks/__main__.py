@@ -26,7 +26,7 @@ from benchmarks.soak import idle as measure_idle
 from benchmarks.soak import soak as run_soak
 from benchmarks.tune import tune as tune_all
 from benchmarks.tune import tuned
-from benchmarks.workloads import CONTENDERS, FLINK, MAIN, WORKLOADS
+from benchmarks.workloads import CONTENDERS, FLINK, MAIN, RACES, WORKLOADS
 
 PAGE = Path("docs/benchmarks.md")
 _rows = click.option(
@@ -56,7 +56,7 @@ _contenders = click.option(
 def main(context: click.Context) -> None:
     """Headrace and its rivals on the same files.
 
-    Without a command: the five workloads on the first 2 M rows, three times (most of an hour).
+    Without a command: the five workloads without joins on the first 2 M rows, three times (most of an hour).
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the run under way is ended too
     if context.invoked_subcommand is None:
@@ -128,7 +128,7 @@ def run(
 def tune(rows: int, workloads: Sequence[str], contenders: Sequence[str], files: int) -> None:
     """Find the rivals' fastest settings for each workload; `run` uses them."""
     _flink()
-    chosen = [w for w in MAIN if not workloads or w.name in workloads]
+    chosen = [w for w in RACES if not workloads or w.name in workloads]
     tune_all(chosen, contenders or CONTENDERS, Options(rows=rows, files=files, warmup=1), click.echo)
 
 
@@ -150,13 +150,19 @@ def compare(rows: int, label: str | None, committed: bool, strict: bool) -> None
 @_rows
 @_label
 @click.option("--command", help="How it was run, for the page.  [default: python -m benchmarks full]")
-def report(rows: int, label: str | None, command: str | None) -> None:
+@click.option("--note", help="What a reader of the page should know of these runs.")
+@click.option("--add", is_flag=True, help="Keep what the committed summary says of other workloads.")
+def report(rows: int, label: str | None, command: str | None, note: str | None = None, add: bool = False) -> None:
     """Write the summary of the runs kept here to benchmarks/results, and docs/benchmarks.md from it."""
     summary = _summary(_folder(label, rows), command or "python -m benchmarks full")
     if not summary["workloads"]:
         raise click.ClickException(
             f"no runs in {_folder(label, rows)}; `python -m benchmarks run` makes them"
         )
+    if note:
+        summary["sets"][0]["note"] = note
+    if add:
+        summary = kept.merge(json.loads(kept.COMMITTED.read_text()), summary)
     kept.COMMITTED.parent.mkdir(exist_ok=True)
     kept.COMMITTED.write_text(json.dumps(summary, indent=1) + "\n")
     PAGE.parent.mkdir(exist_ok=True)

@@ -3,7 +3,7 @@
 Values are brought to common types first (times to microseconds, integers to BIGINT, fractions rounded to
 six places), columns are taken by name. Spark closes only the windows that the low-watermark has passed; so
 there are two sums: of the windows `closed` by then, and of `all`, which those have who close every window
-at the end.
+at the end. Results of a join without a window are as old as their `ts`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def checksums(result: dict[str, Any], low_watermark: int) -> dict[str, dict[str,
         values = {name: _common(name, str(kind)) for name, kind in zip(rows.columns, rows.types, strict=True)}
         hashed = ", ".join(values[name] for name in sorted(values))
         answer = {}
-        for which, keep in (("closed", f"{values['window_end']} <= {low_watermark}"), ("all", "true")):
+        age = values.get("window_end") or values["ts"]
+        for which, keep in (("closed", f"{age} <= {low_watermark}"), ("all", "true")):
             counted = rows.filter(keep).aggregate(f"count(*), coalesce(sum(hash({hashed})::HUGEINT), 0)")
             count, total = counted.fetchall()[0]
             answer[which] = {"rows": count, "hash": f"{total % 2**64:016x}"}

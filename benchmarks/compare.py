@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import verdicts
-from benchmarks.workloads import HEADRACE, MAIN, RIVALS
+from benchmarks.workloads import HEADRACE, RACES, RIVALS
 
 
 def show(summary: dict[str, Any], console: Console) -> bool:
@@ -19,7 +19,7 @@ def show(summary: dict[str, Any], console: Console) -> bool:
     for column in ("headrace", *RIVALS, "floor"):
         table.add_column(column, justify="right")
     floors = verdicts.floors(summary)
-    for workload in MAIN:
+    for workload in RACES:
         if workload.name not in summary["workloads"]:
             continue
         steady = verdicts.value(summary, workload.name, HEADRACE, "steady")

@@ -1,9 +1,13 @@
-"""The streams that workloads read: packets of two hours in 20 files, zipf keys, up to 5 seconds of
-disorder.
+"""The streams that workloads read: packets of two hours in 20 files, up to 5 seconds of disorder.
 
-Three streams differ in the number of (srcIP, destIP) pairs. `packets_50k_long` is the second of them five
-times longer at the same rate. `packets_quiet` is one file of it followed by files without a row, so that
+Three streams have zipf keys and differ in the number of (srcIP, destIP) pairs. `packets_50k_long` is the
+second of them five times longer at the same rate. `packets_quiet` is one file of it followed by files without a row, so that
 every batch but the first is empty. All are seeded: the same rows come out everywhere.
+
+Joins read packets dealt to two or three streams in turn (`tap1`, `tap2`, …), file by file, so that all of
+them cover the same time. There are 12,500 pairs of four connections, 50,000 flows, all equally active but
+for scans: with zipf keys a join would give a hundred results for each row, here it gives about one. Times
+are whole milliseconds, since a row on the edge of a band must be there for everybody, Flink too.
 
 Files are hard-linked into a directory per run (`linked`), so that a run can take the first few of them and
 no contender can leave anything behind in the data.
@@ -20,6 +24,7 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,15 +45,26 @@ COLUMNS = ("ts", "srcIP", "destIP", "srcPort", "destPort", "protocol", "len", "f
 
 @dataclass(frozen=True)
 class Dataset:
-    """A stream of `groups` pairs, `times` times two hours long. Quiet: rows in the first file only."""
+    """A stream of `groups` pairs, `times` times two hours long. Quiet: rows in the first file only. With
+    `taps`, dealt to that many streams.
+    """
 
     name: str
     groups: int
     times: int = 1
     quiet: bool = False
+    skew: float = 1.0
+    taps: int = 0
 
     def path(self, rows: int, out: Path = OUT) -> Path:
         return out / "data" / f"{self.name}-{rows}"
+
+    def streams(self, rows: int, first: int | None = None, out: Path = OUT) -> dict[str, list[Path]]:
+        """The (first) files of each stream, by its name."""
+        files = self.files(rows, out)
+        if not self.taps:
+            return {"packets": files[:first]}
+        return {name: found[:first] for name, found in _deal(files, self.taps).items()}
 
     def files(self, rows: int, out: Path = OUT) -> list[Path]:
         """The Parquet files in arrival order; made first where they are not there yet."""
@@ -64,6 +80,7 @@ class Dataset:
             rows=rows // FILES if self.quiet else rows * self.times,
             files=1 if self.quiet else FILES * self.times,
             groups=self.groups,
+            skew=self.skew,
             duration="6 minutes" if self.quiet else f"{2 * self.times} hours",
             disorder="band",
             delay=SLACK,
@@ -85,8 +102,37 @@ DATASETS = {
         Dataset("packets_1k", 1_000),
         Dataset("packets_50k_long", 50_000, times=5),
         Dataset("packets_quiet", 50_000, quiet=True),
+        Dataset("packets_halves", 12_500, skew=0.0, taps=2),
+        Dataset("packets_thirds", 12_500, skew=0.0, taps=3),
+        Dataset("packets_halves_long", 12_500, times=5, skew=0.0, taps=2),
     )
 }
+
+
+def _deal(files: list[Path], taps: int) -> dict[str, list[Path]]:
+    """The rows of each file dealt to files of the same name and time, a folder per stream; made once."""
+    folder = files[0].parent
+    found: dict[str, list[Path]] = {}
+    for tap in range(taps):
+        target = folder.with_name(f"{folder.name}-tap{tap + 1}-of-{taps}")
+        if not target.exists() or target.stat().st_mtime < (folder / "_generated.json").stat().st_mtime:
+            hidden = Path(f"{target}.tmp")
+            for old in (hidden, target):
+                shutil.rmtree(old, ignore_errors=True)
+            hidden.mkdir()
+            with duckdb.connect() as db:
+                db.execute("SET TimeZone = 'UTC'")
+                for file in files:
+                    rows = (
+                        "SELECT * EXCLUDE (file_row_number) REPLACE (date_trunc('milliseconds', ts) AS ts) "
+                        f"FROM read_parquet('{file}', file_row_number = true) "
+                        f"WHERE file_row_number % {taps} = {tap}"
+                    )
+                    db.execute(f"COPY ({rows}) TO '{hidden / file.name}' (FORMAT parquet)")
+                    os.utime(hidden / file.name, (stamp := file.stat().st_mtime, stamp))
+            hidden.rename(target)
+        found[f"tap{tap + 1}"] = sorted(target.glob("packets-*.parquet"))
+    return found
 
 
 def linked(files: list[Path], into: Path) -> Path:
@@ -119,13 +165,17 @@ def csv_of(files: list[Path]) -> Path:
     return target
 
 
-def facts(files: list[Path]) -> dict[str, int]:
-    """Rows, and the low-watermark after all of them: windows that end by then are closed everywhere."""
+def facts(streams: Mapping[str, Sequence[Path]]) -> dict[str, int]:
+    """Rows of all streams, and their low-watermark after all of them: windows that end by then are closed
+    everywhere.
+    """
+    asked = "SELECT count(*), max(epoch_us(ts)) FROM read_parquet($1)"
     with duckdb.connect() as db:
-        rows, largest = db.execute(
-            "SELECT count(*), max(epoch_us(ts)) FROM read_parquet($1)", [[str(f) for f in files]]
-        ).fetchall()[0]
-    return {"rows": rows, "low_watermark": largest - SLACK_US}
+        found = [db.execute(asked, [[str(f) for f in files]]).fetchall()[0] for files in streams.values()]
+    return {
+        "rows": sum(rows for rows, _ in found),
+        "low_watermark": min(largest for _, largest in found) - SLACK_US,
+    }
 
 
 def warm(files: list[Path]) -> None:
@@ -141,12 +191,15 @@ def make(names: list[str], rows: int, csv: bool, out: Path = OUT) -> list[str]:
     lines = []
     for name in names:
         started = time.monotonic()
-        files = DATASETS[name].files(rows, out)
-        size = f"{sum(f.stat().st_size for f in files) / 1e6:,.0f} MB"
-        lines.append(f"{files[0].parent}: {len(files)} files, {size} ({time.monotonic() - started:.0f} s)")
-        if csv:
+        streams = DATASETS[name].streams(rows, out=out)
+        for files in streams.values():
+            size = f"{sum(f.stat().st_size for f in files) / 1e6:,.0f} MB"
+            lines.append(f"{files[0].parent}: {len(files)} files, {size} ({time.monotonic() - started:.0f} s)")
             started = time.monotonic()
-            lines.append(f"{csv_of(files)} ({time.monotonic() - started:.0f} s)")
+        if csv:
+            for files in streams.values():
+                started = time.monotonic()
+                lines.append(f"{csv_of(files)} ({time.monotonic() - started:.0f} s)")
     return lines
 
 

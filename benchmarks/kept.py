@@ -1,7 +1,9 @@
 """What is kept: a JSON file for every run, and a summary of medians made from them.
 
-Runs are kept in out/bench/results/LABEL (not committed); the summary, with machine, versions, date and
-command, is small and is committed under benchmarks/results, from where docs/benchmarks.md is written.
+Runs are kept in out/bench/results/LABEL (not committed); the summary is small and is committed under
+benchmarks/results, from where docs/benchmarks.md is written. Workloads need not be measured all at once:
+those measured together are a *set*, with machine, versions, dates and command, and a new set takes the
+place of its workloads in older ones.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ _MEDIANS = (
     "whole",
     "whole_flushed",
     "steady",
+    "cpu",
+    "cpu_whole",
     "warmup_seconds",
     "batch_seconds",
     "drift",
@@ -55,17 +59,30 @@ def summary(records: Iterable[dict[str, Any]], command: str) -> dict[str, Any]:
     for record in records:
         runs.setdefault(record["workload"], {}).setdefault(record["contender"], []).append(record)
     dates = sorted(r["at"] for by in runs.values() for rs in by.values() for r in rs)
-    return {
+    one = {
         "command": command,
         "from": dates[0] if dates else None,
         "to": dates[-1] if dates else None,
         "machine": machine(),
         "versions": versions(),
+        "workloads": list(runs),
+    }
+    return {
+        "sets": [one],
         "workloads": {
             w: {c: _medians(rs) | {"same_results": _agrees(c, rs, by)} for c, rs in by.items()}
             for w, by in runs.items()
         },
     }
+
+
+def merge(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old summary with the workloads of the new one in place of its own."""
+    sets = []
+    for one in old["sets"]:
+        left = [w for w in one["workloads"] if w not in new["workloads"]]
+        sets += [one | {"workloads": left}] if left else []
+    return {"sets": [*sets, *new["sets"]], "workloads": {**old["workloads"], **new["workloads"]}}
 
 
 def _medians(records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     HEADRACE: {},
     LARGE: {},
     ROWS: {},
-    "spark-rocksdb": {"partitions": 2, "changelog": True},
+    "spark-rocksdb": {"partitions": 2, "changelog": True, "join_format": 4},
     "spark-default": {"partitions": 2},
     FLINK: {"mini_batch": False},
     FLOOR: {},
@@ -55,7 +55,7 @@ class Options:
 
 def measure(workload: Workload, contender: str, options: Options) -> dict[str, Any]:
     """Run it; the record of the run, with `error` instead of numbers if it failed."""
-    files = datasets.DATASETS[workload.dataset].files(options.rows, options.out)[: options.files]
+    streams = datasets.DATASETS[workload.dataset].streams(options.rows, options.files, options.out)
     settings = DEFAULTS[contender] | options.settings.get(contender, {})
     work = (options.out / "work" / f"{workload.name}.{contender}").absolute()
     shutil.rmtree(work, ignore_errors=True)
@@ -64,8 +64,8 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
         "settings": settings,
         "text": workload.text(contender),
         "queries": statements(workload.text(contender)),
-        "input": str(datasets.linked(files, work / "input")),
-        "files": [str(f.absolute()) for f in files],
+        "inputs": {s: str(datasets.linked(files, work / "input" / s)) for s, files in streams.items()},
+        "files": {s: [str(f.absolute()) for f in files] for s, files in streams.items()},
         "files_per_batch": workload.files_per_batch
         or options.files_per_batch * (2 if contender == LARGE else 1),
         "columns": datasets.COLUMNS,
@@ -78,28 +78,34 @@ def measure(workload: Workload, contender: str, options: Options) -> dict[str, A
         "tree": str(options.tree.absolute()) if options.tree is not None else None,
         "answer": str(work / "answer.json"),
     }
-    if contender == FLINK:
-        spec["csv"] = str(datasets.csv_of(files).absolute())
-    datasets.warm(sorted(Path(spec["csv"]).iterdir()) if contender == FLINK else files)
-    facts = datasets.facts(files)
+    for stream, files in streams.items():
+        if contender == FLINK:
+            folder = datasets.csv_of(files).absolute()
+            spec.setdefault("csv", {})[stream] = str(folder)
+            datasets.warm(sorted(folder.iterdir()))
+        else:
+            datasets.warm(files)
+    facts = datasets.facts(streams)
     record: dict[str, Any] = {
         "workload": workload.name,
         "contender": contender,
         "settings": settings,
         "rows": facts["rows"],
-        "files": len(files),
+        "files": max(len(files) for files in streams.values()),
         "files_per_batch": spec["files_per_batch"],
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "load_before": round(os.getloadavg()[0], 2),
     }
     try:
         answer, peak = _process(spec, options.timeout)
+        warmup = workload.warmup or options.warmup
     except RunError as error:
         record["error"] = str(error)
     else:
-        record |= {"memory_mb": peak, **_numbers(answer, facts["rows"], workload.warmup or options.warmup)}
+        record |= {"memory_mb": peak.mb, **_numbers(answer, facts["rows"], warmup)}
+        record |= _cpu(answer, peak, facts["rows"], warmup)
         record["check"] = {
-            q: check.checksums(r, facts["low_watermark"]) for q, r in answer["results"].items()
+            q: check.checksums(r, facts["low_watermark"] - workload.reach) for q, r in answer["results"].items()
         }
     if not options.keep and "error" not in record:
         shutil.rmtree(work, ignore_errors=True)
@@ -110,8 +116,8 @@ class RunError(Exception):
     """A contender did not come to its end."""
 
 
-def _process(spec: dict[str, Any], timeout: int) -> tuple[dict[str, Any], dict[str, int]]:
-    """Start the contender and wait; its answer and its peak memory."""
+def _process(spec: dict[str, Any], timeout: int) -> tuple[dict[str, Any], Peak]:
+    """Start the contender and wait; its answer, and what it used."""
     work = Path(spec["work"])
     (work / "spec.json").write_text(json.dumps(spec, indent=1))
     env = dict(os.environ)
@@ -147,7 +153,7 @@ def _process(spec: dict[str, Any], timeout: int) -> tuple[dict[str, Any], dict[s
         raise RunError(
             f"ended with code {process.returncode}; see {log}; last words: {' | '.join(last)[-500:]}"
         )
-    return json.loads(Path(spec["answer"]).read_text()), peak.mb
+    return json.loads(Path(spec["answer"]).read_text()), peak
 
 
 def _numbers(answer: dict[str, Any], rows: int, warmup: int) -> dict[str, Any]:
@@ -170,6 +176,18 @@ def _numbers(answer: dict[str, Any], rows: int, warmup: int) -> dict[str, Any]:
         "reports": answer.get("reports"),
         "late": answer.get("late"),
     }
+
+
+def _cpu(answer: dict[str, Any], peak: Peak, rows: int, warmup: int) -> dict[str, float | None]:
+    """Seconds of the processor per million rows: of the batches after the warm-up, and of the whole run."""
+    begun, ended = answer["clock"]
+    whole = (peak.cpu_until(ended) - peak.cpu_until(begun)) / rows * 1e6
+    first, later = _split(answer["batches"], warmup)
+    busy = sum(b["rows"] for b in later)
+    if not first or not busy:
+        return {"cpu": None, "cpu_whole": whole}
+    used = peak.cpu_until(later[-1]["reported"]) - peak.cpu_until(first[-1]["reported"])
+    return {"cpu": used / busy * 1e6, "cpu_whole": whole}
 
 
 def _drift(seconds: list[float]) -> float | None:

@@ -1,16 +1,21 @@
-"""Peak resident memory of a process and all it starts, by kind: the JVM, and Python with its workers.
+"""Peak resident memory of a process and all it starts, by kind: the JVM, and Python with its workers; and the
+processor's time they take.
 
 Sampled from /proc several times a second. Workers are forks and share pages with their parent, which are
-counted once for each of them: the sum errs upwards, never down.
+counted once for each of them: the sum errs upwards, never down. Seconds of the processor depend little on
+what else the machine does, unlike those of the clock.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
+from bisect import bisect_left
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Peak:
@@ -19,6 +24,8 @@ class Peak:
     def __init__(self, pid: int, every: float = 0.2) -> None:
         self.mb = {"total": 0, "java": 0, "python": 0}
         self._pid, self._every = pid, every
+        self._cpu: dict[int, float] = {}  # by process, also of those that have ended
+        self._used: list[tuple[float, float]] = []  # time.monotonic(), seconds used until then
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
@@ -37,7 +44,22 @@ class Peak:
                 size = resident_mb(pid)
                 now["total"] += size
                 now["java" if program == "java" else "python"] += size
+                self._cpu[pid] = max(self._cpu.get(pid, 0.0), cpu_seconds(pid))
+            self._used.append((time.monotonic(), sum(self._cpu.values())))
             self.mb = {kind: max(peak, round(now[kind])) for kind, peak in self.mb.items()}
+
+
+    def cpu_until(self, moment: float) -> float:
+        """Seconds of the processor used until `moment` of time.monotonic()."""
+        if not self._used:
+            return 0.0
+        at = bisect_left(self._used, (moment, 0.0))
+        if at == 0:
+            return self._used[0][1]
+        if at == len(self._used):
+            return self._used[-1][1]
+        (t0, c0), (t1, c1) = self._used[at - 1 : at + 1]
+        return c0 + (c1 - c0) * (moment - t0) / (t1 - t0)
 
 
 def tree(root: int) -> dict[int, str]:
@@ -74,4 +96,12 @@ def resident_mb(pid: int) -> float:
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE / 1e6
     except (OSError, IndexError):
+        return 0.0
+
+
+def cpu_seconds(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICK
+    except (OSError, IndexError, ValueError):
         return 0.0

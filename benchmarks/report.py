@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from benchmarks.workloads import (
     FLINK,
     FLOOR,
     HEADRACE,
+    JOINS,
     LARGE,
     MAIN,
+    RACES,
     RIVALS,
     ROCKSDB,
     ROWS,
@@ -39,20 +41,16 @@ _MARK = {True: "✓", False: "**✗**", None: ""}
 
 def page(summary: dict[str, Any]) -> str:
     """The whole page."""
-    m = summary["machine"]
     problems = verdicts.wrong(summary)
     return TEMPLATE.read_text().format_map(
         {
-            "from": _date(summary["from"]),
-            "to": _date(summary["to"]),
-            "command": summary["command"],
-            "machine": f"{m['cpu']}, {m['cores']} cores, {m['memory_gb']} GB, {m['system']}",
-            "versions": ", ".join(
-                f"{name} {version}" for name, version in summary["versions"].items() if version
-            ),
+            "sets": "\n".join(map(_set, summary["sets"])),
             "rows": "; ".join(f"{n:,}: {', '.join(names)}" for n, names in sorted(_by_rows(summary).items())),
             "heap": HEAP,
-            "ratios": _ratios(summary),
+            "ratios": _ratios(summary, MAIN),
+            "join_ratios": _ratios(summary, JOINS),
+            "cpu_ratios": _cpu_ratios(summary),
+            "notes": _notes(summary),
             "by_batch": _by_batch(summary),
             "seconds": _seconds(summary),
             "agreement": _agreement(problems),
@@ -73,18 +71,43 @@ def _by_rows(summary: dict[str, Any]) -> dict[int, list[str]]:
     return found
 
 
-def _ratios(summary: dict[str, Any]) -> str:
-    cells: dict[str, list[str]] = {w.title: [] for w in MAIN}
+def _set(one: dict[str, Any]) -> str:
+    """What was measured together, when, where and how."""
+    m, versions = one["machine"], ", ".join(f"{name} {v}" for name, v in one["versions"].items() if v)
+    return (
+        f"- {_date(one['from'])} to {_date(one['to'])} (UTC) with `{one['command']}`: "
+        f"{'; '.join(WORKLOADS[w].title for w in one['workloads'])}. "
+        f"On {m['cpu']}, {m['cores']} cores, {m['memory_gb']} GB, {m['system']}; {versions}."
+    )
+
+
+def _notes(summary: dict[str, Any]) -> str:
+    return "\n\n".join(one["note"] for one in summary["sets"] if one.get("note"))
+
+
+def _ratios(summary: dict[str, Any], workloads: Sequence[Workload]) -> str:
+    cells: dict[str, list[str]] = {w.title: [] for w in workloads}
     for r in verdicts.ratios(summary):
+        if r.workload not in workloads:
+            continue
         measured = number(r.value, "x") if r.value is not None else "not measured"
         cells[r.workload.title].append(f"{measured} (≥ {r.target:g}x) {_MARK[r.passed]}".strip())
     return _table(["workload", *(_NAMES[r] for r in RIVALS)], ([title, *row] for title, row in cells.items()))
 
 
+def _cpu_ratios(summary: dict[str, Any]) -> str:
+    rows = (
+        [w.title, *(number(verdicts.cpu_ratio(summary, w, r).value, "x") for r in RIVALS)]
+        for w in RACES
+        if any(verdicts.cpu_ratio(summary, w, r).value for r in RIVALS)
+    )
+    return _table(["workload", *(_NAMES[r] for r in RIVALS)], rows)
+
+
 def _by_batch(summary: dict[str, Any]) -> str:
     sizes = (HEADRACE, LARGE)
     rows = (
-        [w.title, *(number(verdicts.ratio(summary, w, c, FLINK).value, "x") for c in sizes)] for w in MAIN
+        [w.title, *(number(verdicts.ratio(summary, w, c, FLINK).value, "x") for c in sizes)] for w in RACES
     )
     return _table(["Flink SQL over Headrace, whole runs", "1 M rows a batch", "2 M rows a batch"], rows)
 
@@ -96,6 +119,8 @@ def _seconds(summary: dict[str, Any]) -> str:
             _NAMES[contender],
             number(line["steady"]),
             number(line["whole_flushed"]),
+            number(line.get("cpu")),
+            number(line.get("cpu_whole")),
             number(line["warmup_seconds"] or None),
             str(line["runs"]),
             f"{100 * line['spread']:.0f} %",
@@ -104,7 +129,19 @@ def _seconds(summary: dict[str, Any]) -> str:
         for workload, contender, line in _lines(summary)
     )
     return _table(
-        ["workload", "contender", "steady", "whole", "warm-up, s", "runs", "spread", "result rows"], rows
+        [
+            "workload",
+            "contender",
+            "steady",
+            "whole",
+            "CPU steady",
+            "CPU whole",
+            "warm-up, s",
+            "runs",
+            "spread",
+            "result rows",
+        ],
+        rows,
     )
 
 

@@ -1,8 +1,9 @@
 """The rivals' settings, chosen in their favour: each is tried on the first files of a workload, the fastest
 is kept.
 
-Spark: 2 or 4 shuffle (and so state) partitions; RocksDB with or without its changelog. Flink: mini-batches
-or not. What the slowest workloads would choose takes too long to find; they use what `sliding_10_1_50k` chose.
+Spark: 2 or 4 shuffle (and so state) partitions; RocksDB with or without its changelog, for joins with four
+state stores (format 2) or one indexed by time (format 4). Flink: mini-batches or not. What the slowest
+workloads would choose takes too long to find; they use what a lighter one of their kind chose.
 """
 
 from __future__ import annotations
@@ -15,18 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Options, measure
-from benchmarks.workloads import DEFAULT_STORE, FLINK, ROCKSDB, Workload
+from benchmarks.workloads import DEFAULT_STORE, FLINK, JOINS, ROCKSDB, Workload
 
 CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {
     ROCKSDB: {"partitions": (2, 4), "changelog": (True, False)},
     DEFAULT_STORE: {"partitions": (2, 4)},
     FLINK: {"mini_batch": (False, True)},
 }
-_SAME_AS = dict.fromkeys(("sliding_60_1_50k", "sliding_60_1_1k", "twenty_queries"), "sliding_10_1_50k")
+JOIN_CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {ROCKSDB: {"join_format": (2, 4)}}
+_SAME_AS = {
+    **dict.fromkeys(("sliding_60_1_50k", "sliding_60_1_1k", "twenty_queries"), "sliding_10_1_50k"),
+    **dict.fromkeys(("outer_join", "ten_joins"), "band_join"),
+}
 
 
-def variants(contender: str) -> list[dict[str, Any]]:
-    choices = CHOICES.get(contender, {})
+def variants(contender: str, joins: bool = False) -> list[dict[str, Any]]:
+    choices = CHOICES.get(contender, {}) | (JOIN_CHOICES.get(contender, {}) if joins else {})
     return (
         [dict(zip(choices, values, strict=True)) for values in product(*choices.values())] if choices else []
     )
@@ -42,7 +47,7 @@ def tune(
             continue
         for contender in [c for c in workload.contenders if c in contenders]:
             tried = []
-            for settings in variants(contender):
+            for settings in variants(contender, workload in JOINS):
                 record = measure(workload, contender, replace(options, settings={contender: settings}))
                 seconds = record.get("steady") or record.get("whole")
                 said = f"{seconds:.2f} s per million rows" if seconds else record["error"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.workloads import FLINK, FLOOR, HEADRACE, LARGE, MAIN, RIVALS, Workload
+from benchmarks.workloads import FLINK, FLOOR, HEADRACE, LARGE, RACES, RIVALS, Workload
 
 FLAT = 1.15
 EMPTY_BATCH = 0.3
@@ -49,10 +49,18 @@ class Shape:
 
 def ratios(summary: dict[str, Any]) -> list[Ratio]:
     found = []
-    for workload in MAIN:
+    for workload in RACES:
         for rival in RIVALS:
             found.append(ratio(summary, workload, LARGE if rival == FLINK else HEADRACE, rival))
     return found
+
+
+def cpu_ratio(summary: dict[str, Any], workload: Workload, rival: str) -> Ratio:
+    """The same in seconds of the processor, which what else the machine does changes less."""
+    contender = LARGE if rival == FLINK else HEADRACE
+    key = "cpu" if workload.basis(rival) == "steady" else "cpu_whole"
+    ours, theirs = (value(summary, workload.name, c, key) for c in (contender, rival))
+    return Ratio(workload, rival, ours, theirs, workload.targets[rival])
 
 
 def ratio(summary: dict[str, Any], workload: Workload, contender: str, rival: str) -> Ratio:
@@ -77,6 +85,36 @@ def shapes(summary: dict[str, Any]) -> list[Shape]:
             "the longer stream: last quarter over first", value(summary, "long", HEADRACE, "drift"), FLAT, "x"
         ),
         Shape(
+            "band join, stream 5 times longer: time per row",
+            _over(steady.get("long_join"), steady.get("band_join")),
+            FLAT,
+            "x",
+        ),
+        Shape(
+            "band join, stream 5 times longer: processor's time per row",
+            _over(value(summary, "long_join", HEADRACE, "cpu"), value(summary, "band_join", HEADRACE, "cpu")),
+            FLAT,
+            "x",
+        ),
+        Shape(
+            "band join, the longer stream: last quarter over first",
+            value(summary, "long_join", HEADRACE, "drift"),
+            FLAT,
+            "x",
+        ),
+        Shape(
+            "band join, stream 5 times longer: peak memory of Python",
+            _over(_python_mb(summary, "long_join"), _python_mb(summary, "band_join")),
+            FLAT,
+            "x",
+        ),
+        Shape(
+            "band join, 8 times as many results of a row: peak memory of Python",
+            _over(_python_mb(summary, "crowded_join"), _python_mb(summary, "band_join")),
+            FLAT,
+            "x",
+        ),
+        Shape(
             "RANGE/SLIDE from 1 to 10, 1,000 groups: time per row", _over(by_range[1], by_range[0]), FLAT, "x"
         ),
         Shape(
@@ -97,7 +135,7 @@ def shapes(summary: dict[str, Any]) -> list[Shape]:
 def floors(summary: dict[str, Any]) -> dict[str, tuple[float | None, float | None]]:
     """Headrace's whole run and steady state over the floor, by workload."""
     found = {}
-    for workload in MAIN:
+    for workload in RACES:
         floor = value(summary, workload.name, FLOOR, "whole")
         whole, steady = (value(summary, workload.name, HEADRACE, k) for k in ("whole_flushed", "steady"))
         found[workload.name] = (_over(whole, floor), _over(steady, floor))
@@ -116,6 +154,11 @@ def wrong(summary: dict[str, Any]) -> list[str]:
 
 def value(summary: dict[str, Any], workload: str, contender: str, key: str) -> Any:
     return summary["workloads"].get(workload, {}).get(contender, {}).get(key)
+
+
+def _python_mb(summary: dict[str, Any], workload: str) -> float | None:
+    found = value(summary, workload, HEADRACE, "memory_mb")
+    return found["python"] if found else None
 
 
 def _over(a: float | None, b: float | None) -> float | None:

@@ -1,5 +1,8 @@
 """What is run: a stream, queries over it in each contender's SQL, and what Headrace has to reach.
 
+Joins read two or three streams and are compared like anything else; `reach` says for how long after its
+time a result may still come, which Spark does not bring if the stream ends before.
+
 The queries are text, in `workloads/`: `NAME.sql` for Headrace, `NAME.spark.sql`, `NAME.flink.sql` and, for
 the floor, `NAME.duckdb.sql`. Each defines the same queries under the same names and columns; results are
 compared.
@@ -54,6 +57,7 @@ class Workload:
     files_per_batch: int | None = None
     warmup: int | None = None
     spark_basis: Basis = "steady"
+    reach: int = 0  # microseconds
 
     def text(self, contender: str) -> str:
         return (FOLDER / f"{self.sql}{SUFFIX[contender]}.sql").read_text()
@@ -105,7 +109,49 @@ MAIN = (
         spark_basis="whole",
     ),
 )
-# Without rivals: that time per row depends on neither length of the stream nor RANGE/SLIDE; empty batches.
+JOINS = (
+    Workload(
+        "band_join",
+        "band join on the flow key, 2 min",
+        "packets_halves",
+        "band_join",
+        targets=_targets(15, 5, 6),
+    ),
+    Workload(
+        "tumbling_join",
+        "tumbling join 1 min, 50 k keys, then count per minute",
+        "packets_halves",
+        "tumbling_join",
+        targets=_targets(15, 5, 4),
+    ),
+    Workload(
+        "three_way_join",
+        "three-way join on one key, 1 min",
+        "packets_thirds",
+        "three_way_join",
+        targets=_targets(20, 8, 5),
+    ),
+    Workload(
+        "outer_join",
+        "left outer interval join, 10 % without partner",
+        "packets_halves",
+        "outer_join",
+        targets=_targets(12, 4, 5),
+        reach=180_000_000,
+    ),
+    Workload(
+        "ten_joins",
+        "10 joins and 10 aggregates over two streams",
+        "packets_halves",
+        "ten_joins",
+        targets=_targets(30, 15, 8),
+        spark_basis="whole",
+        reach=180_000_000,
+    ),
+)
+RACES = (*MAIN, *JOINS)  # where there are rivals
+# Without rivals: that time per row depends on neither length of the stream nor RANGE/SLIDE, nor memory on
+# the number of results; empty batches.
 SHAPES = (
     Workload("tumbling_1k", "tumbling 1 min, 1,000 groups", "packets_1k", "tumbling_1m", _ALONE),
     Workload("sliding_10_1_1k", "sliding 10 min / 1 min, 1,000 groups", "packets_1k", "sliding_10m", _ALONE),
@@ -125,5 +171,7 @@ SHAPES = (
     Workload(
         "quiet_twenty", "empty batches, 20 queries", "packets_quiet", "twenty_queries", _ALONE, {}, 1, 20
     ),
+    Workload("long_join", "band join, 5 times longer", "packets_halves_long", "band_join", _ALONE),
+    Workload("crowded_join", "band join, 8 times as many results", "packets_halves", "crowded_join", _ALONE),
 )
-WORKLOADS = {w.name: w for w in (*MAIN, *SHAPES)}
+WORKLOADS = {w.name: w for w in (*RACES, *SHAPES)}

@@ -35,7 +35,7 @@ class Batches(StreamingQueryListener):
                 "id": progress.batchId,
                 "rows": progress.numInputRows,
                 "seconds": progress.durationMs.get("triggerExecution", 0) / 1000,
-                "reported": time.time(),
+                "reported": time.monotonic(),
             }
         )
 

@@ -20,15 +20,16 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     session = hr.Session(
         master=f"local[{spec['cores']}]", checkpoint=checkpoint, slots=spec["settings"].get("slots")
     )
-    if spec["contender"] == "headrace-rows":
-        source = session.spark.readStream.schema(spec["schema"])
-        packets = source.option("maxFilesPerTrigger", spec["files_per_batch"]).parquet(spec["input"])
-        session.stream("packets", packets, progress=hr.slack(spec["slack"], on="ts"))
-    else:
-        session.sql(
-            f"""CREATE STREAM packets ({spec["schema"]}) PROGRESSING ON ts SLACK {spec["slack"]}
-            FROM 'parquet' OPTIONS (path '{spec["input"]}', maxFilesPerTrigger '{spec["files_per_batch"]}')"""
-        )
+    for stream, folder in spec["inputs"].items():
+        if spec["contender"] == "headrace-rows":
+            source = session.spark.readStream.schema(spec["schema"])
+            rows = source.option("maxFilesPerTrigger", spec["files_per_batch"]).parquet(folder)
+            session.stream(stream, rows, progress=hr.slack(spec["slack"], on="ts"))
+        else:
+            session.sql(
+                f"""CREATE STREAM {stream} ({spec["schema"]}) PROGRESSING ON ts SLACK {spec["slack"]}
+                FROM 'parquet' OPTIONS (path '{folder}', maxFilesPerTrigger '{spec["files_per_batch"]}')"""
+            )
     session.sql(spec["text"])
     batches, reports = Batches(), list[BatchReport]()
     session.spark.streams.addListener(batches)
@@ -39,6 +40,7 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     flush = reports[-1].seconds if reports and not reports[-1].rows else 0.0
     root = str(checkpoint)
     return {
+        "clock": (started, ended),
         "startup_seconds": started - born,
         "seconds": ended - started - flush,
         "flush_seconds": flush,
