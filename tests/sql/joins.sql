@@ -159,9 +159,9 @@ SELECT srcIP FROM tcp a WHERE EXISTS (SELECT count(*) FROM udp b WHERE b.ts = a.
 -- # a window in EXISTS
 SELECT a.srcIP FROM tcp a WHERE EXISTS (SELECT 1 FROM udp [RANGE 1 MINUTE] AS b WHERE b.srcIP = a.srcIP)
 -- =>
--- SqlError: query q: a sub-select in WHERE has no window: bound it by a condition on the times of both
+-- SqlError: query q: a window in a sub-select of WHERE says nothing: write how near in time as a condition
 --   line 1: SELECT a.srcIP FROM tcp a WHERE EXISTS (SELECT 1 FROM udp [RANGE 1 MINUTE] AS b WHERE b.srcIP = a.srcIP)
---                                                                      ^^^^^^^^^^^^^^
+--                                                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 -- # three inputs that share a key
 SELECT a.srcIP FROM tcp a, udp b, tcp c WHERE a.srcIP = b.srcIP AND b.srcIP = c.srcIP AND a.ts = b.ts AND c.ts BETWEEN b.ts AND b.ts + INTERVAL 1 MINUTE

@@ -168,13 +168,13 @@ class _Round:
         if new is not None and reached is not None:
             partners = self._register(1, [*looked.old(*reached), *looked.new])
             if partners is not None:
-                terms.append(self._select_where(0, new, [("EXISTS", partners)], self.spans[0]))
+                terms.append(self._select_where(0, new, [("SEMI JOIN", partners)], self.spans[0]))
         reached = self._reached(0, 1)
         if reached is not None:
             old, partners = self._register(0, kept.old(*reached)), self._register(1, looked.new)
             if old is not None and partners is not None:
                 before = self._register(1, looked.old(*self._widen(reached, 0)))
-                tests = [("EXISTS", partners), *([("NOT EXISTS", before)] if before is not None else [])]
+                tests = [("SEMI JOIN", partners), *([("ANTI JOIN", before)] if before is not None else [])]
                 terms.append(self._select_where(0, old, tests, reached))
         return terms
 
@@ -212,7 +212,7 @@ class _Round:
         first = low if span is None else min(low, span[0])
         last = max(high, span[1] + 1) if nulls and span is not None else high
         partners = self._register(1 - side, [*other.old(*self._widen((first, last), side)), *other.new])
-        tests = [("NOT EXISTS", partners)] if partners is not None else []
+        tests = [("ANTI JOIN", partners)] if partners is not None else []
         known = first if low > FLOOR or span is None else span[0]
         return [self._select_where(side, source, tests, (known, last))]
 
@@ -235,12 +235,10 @@ class _Round:
             )
             tests = [(w, f"(SELECT *, unnest(range({first}, {last} + 1)) AS _b FROM {t})") for w, t in tests]
             conditions.append(f"i{side}._b = i{other}._b")
-        parts = [
-            f"{word} (SELECT 1 FROM {partners} AS i{other} WHERE {' AND '.join(conditions)})"
-            for word, partners in tests
-        ]
-        where = f" WHERE {' AND '.join(parts)}" if parts else ""
-        source = f"(SELECT * FROM {rows} AS i{side}{where}) AS i{side}"
+        source = rows
+        for word, partners in tests:
+            source = f"(SELECT * FROM {source} AS i{side} {word} {partners} AS i{other} ON {' AND '.join(conditions) or 'true'})"
+        source += f" AS i{side}"
         outputs = self.step.padded[side]
         if self.step.window is None:
             return f"SELECT {outputs} FROM {source}"

@@ -205,10 +205,7 @@ class Slot:
             if isinstance(step, Advance):
                 self.operators[step.node].advance(low, high)
             elif isinstance(step, (JoinRows, FindVersions)):
-                if low == FLOOR:  # all rows of the batch are here in the first round
-                    self._meet(step)
-                else:
-                    self.space.define_empty(step.view)
+                self._meet(step)
             elif self.space.is_empty(step.source):
                 if isinstance(step, (Compute, LookUp)):
                     self.space.define_empty(step.view)
@@ -249,7 +246,7 @@ class Slot:
         sql = f"SELECT {pid_sql(node, self.program.pids)} AS pid, * FROM ({step.sql})"
         if isinstance(node, RowNode):  # a lookup passes late rows on, and a join takes none
             passed = meld_waits(node.waits, self._frontiers[0]).bound
-            sql += f" WHERE _t >= {passed}" if passed is not None else ""
+            sql += f" WHERE _t IS NULL OR _t >= {passed}" if passed is not None else ""
         table = self.space.query(sql, step.source)
         if not table.num_rows:
             return

@@ -47,8 +47,10 @@ def infer_requirements(graph: Graph, relations: Iterable[str] | None = None) -> 
         elif isinstance(relation, Derive):
             views[name] = trace_derive(relation, views[relation.input])
             found[name] = Requirement(name, "selection", (relation.input,), None)
+        elif not isinstance(relation, Rows):  # lookups: nothing is known of what their rows are partitioned by
+            views[name] = ()
+            found[name] = Requirement(name, "lookup", inputs_of(relation), None)
         else:
-            assert isinstance(relation, Rows)
             views[name] = trace_rows(graph, relation)
             kind = "union" if len(relation.branches) > 1 else "selection"
             found[name] = Requirement(name, kind, inputs_of(relation), None)

@@ -69,7 +69,7 @@ class JoinBinder:
         """The relation that the SELECT reads, and the SELECT over it. `lookups` are sub-selects of WHERE: the condition
         they stand in, what they read, and their own WHERE.
         """
-        self._check_items(items)
+        self._check_items([*items, *(item for _, item, _ in lookups)])
         window = find_common_window([i for i in items if not _comes_after(i)], self.fail_at)
         self.names = names = JoinNames(items, self.fail, window is not None)
         select = select.copy()
