@@ -45,6 +45,6 @@ def test_rows_are_answered_once_and_a_batch_by_one_version(tmp_path: Path) -> No
     undisturbed = run_batches(str(tmp_path / "other"), tmp_path / "others")
     for query in ("n", "v"):
         assert run.rows(query) == undisturbed.rows(query) != []
-    assert run.store.list("tables")[-1] == run.manifest.tables["t"].path
+    assert run.manifest.tables["t"].path in run.store.list("tables")  # beside files of attempts that died, of the same version
     run.close()
     undisturbed.close()
