@@ -247,14 +247,12 @@ class Slot:
         if isinstance(node, RowNode):  # a lookup passes late rows on, and a join takes none
             passed = meld_waits(node.waits, self._frontiers[0]).bound
             sql += f" WHERE _t IS NULL OR _t >= {passed}" if passed is not None else ""
-        table = self.space.query(sql, step.source)
-        if not table.num_rows:
-            return
-        if step.local:
-            self.operators[node.name].absorb(table)
-            return
-        for slot, part in payloads.split_by_slot(table, self.orders.route, self.orders.slots):
-            yield from payloads.make_payloads(slot, node.name, part)
+        for table in self.space.stream(sql, step.source):  # a join may give far more rows than state has
+            if step.local:
+                self.operators[node.name].absorb(table)
+                continue
+            for slot, part in payloads.split_by_slot(table, self.orders.route, self.orders.slots):
+                yield from payloads.make_payloads(slot, node.name, part)
 
     def _emit(self, step: Emit) -> None:
         for table in self.space.stream(step.sql, step.source):
