@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -111,3 +112,16 @@ def test_the_products_slack_is_generous_and_its_punctuation_exact() -> None:
     assert (exact["error"], exact["wrong"], exact["latency"]) == (0, 0, 0)
     assert told["consistent", 0]["error"] > 0
     assert told["consistent", 4000]["wrong"] == 0 < told["consistent", 4000]["latency"]
+
+
+def test_the_page_shows_the_kept_results(tmp_path: Path) -> None:
+    """Drawing again changes nothing in docs/out-of-order.md, and gives every figure the page shows."""
+    pytest.importorskip("matplotlib")
+    from benchmarks.out_of_order.draw_studies import PAGE, draw_studies
+
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    draw_studies(page, tmp_path / "figures")
+    assert page.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+    shown = set(re.findall(r"figures/(out-of-order-[a-z-]+\.svg)", page.read_text(encoding="utf-8")))
+    assert shown == {f.name for f in (tmp_path / "figures").iterdir()}

@@ -9,13 +9,20 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from benchmarks.out_of_order.band_study import compare_bands
 from benchmarks.out_of_order.skew_study import compare_joins, compare_unions
 from benchmarks.out_of_order.slack_study import compare_slacks
 
-STUDIES = {"bands": compare_bands, "unions": compare_unions, "joins": compare_joins, "slack": compare_slacks}
+STUDIES: dict[str, Callable[[], dict[str, Any]]] = {
+    "bands": compare_bands,
+    "unions": compare_unions,
+    "joins": compare_joins,
+    "slack": compare_slacks,
+}
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -15,7 +15,7 @@ An order-preserving join gives the count rows in order; that count closes a minu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -154,7 +154,7 @@ def _count_node(program: Program) -> PaneNode:
     return node
 
 
-JOINS: dict[str, type[AgnosticJoin] | type[OutputBufferedJoin] | type[InputBufferedJoin]] = {
+JOINS: dict[str, Callable[[Program], BandJoin]] = {
     "OA-Join": AgnosticJoin,
     "OPOB-Join": OutputBufferedJoin,
     "OPIB-Join": InputBufferedJoin,

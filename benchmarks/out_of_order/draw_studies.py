@@ -31,7 +31,7 @@ def draw_studies(page: Path = PAGE, figures: Path = FIGURES) -> None:
         for mark, table in draw(data, figures).items():
             pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
             assert pattern.search(text), f"{page} has no place for {mark}"
-            text = pattern.sub(lambda m, t=table: m[1] + t + "\n" + m[2], text)
+            text = pattern.sub(rf"\g<1>{table}\n\g<2>", text)
     page.write_text(text, encoding="utf-8")
 
 

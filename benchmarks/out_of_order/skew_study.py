@@ -132,7 +132,7 @@ def _compare_join(
     batches = cut_batches(streams, batch * SECOND)
     held = {"OOP": run_product(run, batches, 3)}
     keys = {s: FLOW if s in inputs[0] else BACK for s in streams}
-    plans = {
+    plans: dict[str, AgnosticTumblingJoin | InOrderTumblingJoin] = {
         "OOP, rows needed": AgnosticTumblingJoin(run.program, inputs),
         "IOP": InOrderTumblingJoin(run.program, inputs, early=False),
         "IOP, early purge": InOrderTumblingJoin(run.program, inputs, early=True),
