@@ -82,7 +82,7 @@ def make_rows(rng: random.Random, start: int, spread: int) -> list[int]:
     return [max(0, start + rng.randint(-spread, 6)) * SECOND for _ in range(rng.randint(0, 6))]
 
 
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
+SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, *range(2, 12)))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -103,7 +103,7 @@ def test_a_lookup_is_the_stream_with_the_columns_in_it(
     run, reference = start(slots), LocalRun(WRITTEN_OUT, clock=lambda: clock[0])
     used, read_at = tables["t"], clock[0]
     spread = rng.choice([4, 9])  # within the slack, or beyond it
-    for batch in range(10):
+    for batch in range(9):
         tables["t"] = make_table(rng)
         clock[0] += rng.choice([1, 4, 12]) * SECOND
         restarted = rng.random() < 0.2

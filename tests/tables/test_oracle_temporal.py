@@ -69,7 +69,7 @@ def answer(orders: list[tuple[Any, ...]], versions: list[tuple[Any, ...]], bound
     return {query: sort(rows) for query, rows in out.items()}
 
 
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -83,7 +83,7 @@ def test_versions_are_those_valid_at_the_time(seed: int, tmp_path: Path, monkeyp
     orders: list[tuple[Any, ...]] = []
     versions: list[tuple[Any, ...]] = []
     times = {"o": 0, "r": 0}
-    for batch in range(16):
+    for batch in range(12):
         if rng.random() < 0.2:
             run.close()
             run = LocalRun(SCRIPT, rng.choice([1, 2, 3]), path=path)
@@ -116,14 +116,14 @@ def test_old_versions_and_answered_rows_are_let_go_of(monkeypatch: pytest.Monkey
     """However long a run lasts, it holds a few versions a key and the rows that wait."""
     monkeypatch.setattr(node_segments, "FAN_IN", 2)
     run = LocalRun(SCRIPT.split("CREATE QUERY l")[0], slots=1)
-    for i in range(30):
+    for i in range(16):
         at = i * 10 * SECOND
         run.push(o=[(at, key, i) for key in "AB"], r=[(at + k, key, "x", i) for key in "AB" for k in range(3)])
     (versions,) = [n.name for n in run.program.nodes if isinstance(n, VersionNode)]
     held = {name: sum(m.live_rows for m in run.manifest.segments if m.node == name) for name in {m.node for m in run.manifest.segments}}
-    assert held[versions] <= 30
+    assert held[versions] <= 24  # of 96
     assert sum(held.values()) - held[versions] <= 4
-    assert len(run.rows("q")) == 2 * 29
+    assert len(run.rows("q")) == 2 * 15
 
 
 def test_a_version_of_any_age_is_found() -> None:
