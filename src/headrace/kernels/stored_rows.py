@@ -29,7 +29,6 @@ class StoredRows:
         self._arrived: list[pa.Table] = []
         self._seen = 0  # how many of the tables that arrived earlier rounds have had
         self.new: list[pa.Table] = []
-        self._names: dict[tuple[int, ...], str] = {}
 
     def absorb(self, rows: pa.Table) -> None:
         self._arrived.append(rows)

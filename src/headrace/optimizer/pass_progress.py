@@ -1,7 +1,8 @@
 """How progress passes through every relation (document 003, chapters 6 to 8).
 
-The rules themselves are `progress/propagate.py` and, for joins, `logical/time_bounds.py`; `logical/progress_columns.py` takes
-them down the query graph.
+`logical/progress_columns.py` takes progress down the query graph, as waits for streams; `progress/propagate.py` states
+the rule of each kind of relation on frontiers, with its law, and a test holds the two together. The rule of joins is
+`logical/time_bounds.py`.
 """
 
 from __future__ import annotations
