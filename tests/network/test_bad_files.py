@@ -44,6 +44,8 @@ NETWORKS = {
     "a rate below zero": (("rate: 5,", "rate: -5,"), "stream S, rate: expected a number of at least 0; got -5"),
     "an endless rate": (("rate: 5,", "rate: .inf,"), "stream S, rate: expected a finite number"),
     "a node that is a list": (("node: a", "node: [a]"), "stream S, node: expected a name; got ['a']"),
+    "a time that is no column": (("v: 20}}", "v: 20}, time: ts}"), "stream 'S': its time 'ts' is no column; it has k, v"),
+    "a time that is a list": (("v: 20}}", "v: 20}, time: [v]}"), "stream S, time: expected a name; got ['v']"),
     "an unknown entry": (("rate: 5,", "rate: 5, sise: 3,"), "stream S: unknown entry 'sise'; did you mean 'size'?"),
     "an unknown top entry": (("nodes:", "strems: {}\nnodes:"), "unknown entry 'strems'; did you mean 'streams'?"),
     "streams as a list": (("streams:", "streams: [S]\nfilters:"), "streams: expected a mapping"),
@@ -180,7 +182,7 @@ def test_mistakes_in_sql_name_the_file(tmp_path):
     for text, message in {
         "CREATE QUERY q AS SELECT S.v FROM S": "has no sink",
         "CREATE QUERY q AS SELEC": "q.sql",
-        "CREATE QUERY q AS SELECT S.zz FROM S": "no column 'zz'",
+        "CREATE QUERY q AS SELECT S.zz FROM S": "there is no column 'S.zz'. Did you mean 'S.v'?",
     }.items():
         (tmp_path / "q.sql").write_text(text)
         world = GOOD + ("sinks: {q: b}\n" if "zz" in text else "")

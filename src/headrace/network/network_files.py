@@ -5,7 +5,7 @@ nodes: [N1, N2, {name: N3, capacity: 500}, {name: Sink4, hosts: false}]
 links: [[N1, N2, 2.5], {a: N2, b: N3, latency: 4, price: 1, up: false}]
 # or instead of both: generate: {transit_stub: {seed: 1}}, or generate: {topohub: topozoo/Abilene}
 streams:
-  FLIGHTS: {node: N1, rate: 5, size: 100, columns: {NUM: {width: 4, distinct: 1500}, STATUS: 20}}
+  FLIGHTS: {node: N1, rate: 5, size: 100, columns: {NUM: {width: 4, distinct: 1500}, STATUS: 20, TS: 8}, time: TS}
 selectivities: {FLIGHTS.NUM = CHECKINS.FLIGHT: 0.0007}
 filters: {FLIGHTS: {DEPARTING = ATLANTA: 0.1}}
 sinks: {Q1: Sink4}                                  # where the queries of a .sql file go
@@ -190,14 +190,15 @@ def _section(data: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _stream(name: str, data: Any) -> BaseStream:
     place = f"stream {name}"
-    one = check_mapping(data, place, {"node", "rate", "size", "columns"})
+    one = check_mapping(data, place, {"node", "rate", "size", "columns", "time"})
     if "node" not in one or "rate" not in one:
         raise NetworkError(f"stream {name!r}: expected `node` and `rate` (tuples per second)")
     listed = check_mapping(one.get("columns") or {}, f"{place}, columns")
     columns = tuple(_column(place, c, d) for c, d in listed.items())
     size = check_finite(one.get("size", sum(c.width for c in columns) or 100.0), f"{place}, size", above=True)
     node = check_name(one["node"], f"{place}, node")
-    return BaseStream(name, node, check_finite(one["rate"], f"{place}, rate"), size, columns)
+    time = None if one.get("time") is None else check_name(one["time"], f"{place}, time")
+    return BaseStream(name, node, check_finite(one["rate"], f"{place}, rate"), size, columns, time)
 
 
 def _column(stream: str, name: str, data: Any) -> ColumnStatistics:

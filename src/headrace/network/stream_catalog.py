@@ -36,7 +36,7 @@ class ColumnStatistics:
 @dataclass(frozen=True)
 class BaseStream:
     """A base stream: arises at `node`, `rate` tuples per second of `size` bytes. No columns: only whole
-    tuples travel.
+    tuples travel. `time` is the column that makes progress, where that is known.
     """
 
     name: str
@@ -44,6 +44,7 @@ class BaseStream:
     rate: float
     size: float = 100.0
     columns: tuple[ColumnStatistics, ...] = ()
+    time: str | None = None
 
     @cached_property
     def column(self) -> dict[str, ColumnStatistics]:
@@ -84,6 +85,10 @@ class Catalog:
                 raise NetworkError(
                     f"stream {stream.name!r} has rate {stream.rate} and size {stream.size};"
                     " expected a rate of at least 0 tuples per second and a size above 0 bytes"
+                )
+            if stream.time is not None and stream.columns and stream.time not in stream.column:
+                raise NetworkError(
+                    f"stream {stream.name!r}: its time {stream.time!r} is no column; it has {', '.join(stream.column)}"
                 )
         for s in self.selectivities:
             if not 0 <= s.value <= 1:

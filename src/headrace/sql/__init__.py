@@ -8,6 +8,7 @@ from headrace.sql.statements import (
     CreateStream,
     CreateTable,
     Statement,
+    Within,
 )
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "CreateStream",
     "CreateTable",
     "Statement",
+    "Within",
     "parse_query",
     "parse_script",
 ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any
 
 from sqlglot import exp
 
@@ -34,37 +33,20 @@ from headrace.logical.graph import (
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import both, substitute
 from headrace.logical.time_bounds import TimeBounds
-from headrace.sql.bind_join import JoinBinder
-from headrace.sql.bind_lookup import check_table_item, is_table
-from headrace.sql.bind_temporal import is_versioned
+from headrace.sql.bind_context import BindContext
+from headrace.sql.bind_join import bind_join
+from headrace.sql.bind_lookup import check_table_item
+from headrace.sql.bind_temporal import is_looked_up, is_versioned
 from headrace.sql.declare import columns_of, declared_stream, declared_table
-from headrace.sql.error_places import error, suggest
+from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
-from headrace.sql.join_conditions import split_conjuncts
 from headrace.sql.join_names import FromItem
 from headrace.sql.names import check_new_name, fold_name
 from headrace.sql.scope import Scope, with_window, written
+from headrace.sql.select_parts import SubSelect, gather_items, gather_subselects, refuse_clauses
 from headrace.sql.statements import CreateQuery, CreateStream, CreateTable, Statement
 from headrace.sql.window_clause import bracket_window
 from headrace.windows import WindowSpec
-
-_REFUSED = {
-    "order": "ORDER BY: results are published once, in any order; order them when you read them",
-    "limit": "LIMIT: a continuous query has no last row to count to",
-    "offset": "OFFSET: a continuous query has no order to skip in",
-    "laterals": "LATERAL VIEW is not supported",
-    "qualify": "QUALIFY is not supported",
-    "windows": "a WINDOW clause is not supported",
-    "sort": "SORT BY: results are published once, in any order; order them when you read them",
-}
-_JOINS = {  # as sqlglot spells them -> as we do
-    **dict.fromkeys(("", "inner", "cross"), "inner"),
-    **dict.fromkeys(("left", "left outer"), "left"),
-    **dict.fromkeys(("right", "right outer"), "right"),
-    **dict.fromkeys(("full", "full outer"), "full"),
-    **dict.fromkeys(("left semi", "semi"), "semi"),
-    **dict.fromkeys(("left anti", "anti"), "anti"),
-}
 
 
 class Binder:
@@ -150,27 +132,12 @@ class Binder:
         check_new_name(name, [*self.streams, *self.tables, *self.queries])
 
     def _fail(self, node: exp.Expr | None, message: str) -> SqlError:
-        places = [
-            (i.meta["start"], i.meta["end"])
-            for i in (
-                node.find_all(exp.Identifier, exp.Column, exp.Anonymous, exp.Func) if node is not None else ()
-            )
-            if "start" in i.meta
-        ]
-        if not places:
-            return SqlError(message + (f"\n  in: {node.sql(dialect='spark')}" if node is not None else ""))
-        return error(self._script, min(p[0] for p in places), max(p[1] for p in places), message)
+        return point_at(self._script, node, message)
 
     def _body(self, body: exp.Expr, name: str) -> Relation:
         if isinstance(body, exp.Subquery):
             return self._body(body.this, name)
-        if body.args.get("with_") or body.args.get("with"):
-            raise self._fail(
-                None, "WITH is not supported: register the part as a query of its own and read it by name"
-            )
-        for key, why in _REFUSED.items():
-            if body.args.get(key):
-                raise self._fail(body.args[key] if isinstance(body.args[key], exp.Expr) else None, why)
+        refuse_clauses(body, self._fail)
         if isinstance(body, exp.Union):
             return self._union(body, name)
         if not isinstance(body, exp.Select):
@@ -249,21 +216,6 @@ class Binder:
         return renamed
 
     # -- FROM --------------------
-    def _items(self, select: exp.Select) -> list[FromItem]:
-        source = select.args.get("from_") or select.args.get("from")
-        if source is None:
-            raise self._fail(None, "a query needs FROM a stream or a query")
-        items = [self._item(source.this)]
-        for join in select.args.get("joins") or ():
-            kind = " ".join(str(join.args.get(k) or "") for k in ("method", "side", "kind")).strip().lower()
-            if kind not in _JOINS:
-                known = ", ".join(filter(None, _JOINS)).upper()
-                raise self._fail(join, f"{kind.upper()} JOIN is not supported; there is: {known}")
-            using = tuple(i.name for i in join.args.get("using") or ())
-            item = self._item(join.this)
-            items.append(replace(item, kind=_JOINS[kind], on=join.args.get("on"), using=using))
-        return items
-
     def _item(self, node: exp.Expr) -> FromItem:
         if isinstance(node, exp.Subquery):
             relation = self._body(node.this, self._name_part())
@@ -281,36 +233,10 @@ class Binder:
             return FromItem(self.tables[name], node.alias_or_name, node)
         return FromItem(self.relations[name], node.alias_or_name, node)
 
-    def _lookups(self, select: exp.Select) -> list[tuple[exp.Expr, FromItem, exp.Expr | None]]:
-        """Sub-selects among the conditions of WHERE: the condition, what it reads, and the sub-select's own WHERE."""
-        found = []
-        where = select.args["where"].this if select.args.get("where") else None
-        for condition in split_conjuncts(where):
-            test = condition.this if isinstance(condition, exp.Not) else condition
-            if isinstance(test, exp.Paren):
-                test = test.this
-            if isinstance(test, exp.In) and test.args.get("query") is not None:
-                if isinstance(condition, exp.Not):
-                    raise self._fail(test, "NOT IN is never true beside a NULL: write NOT EXISTS (SELECT … WHERE a = b)")
-                inner = test.args["query"].this
-            elif isinstance(test, exp.Exists):
-                inner = test.this.this if isinstance(test.this, exp.Subquery) else test.this
-            else:
-                continue
-            if not isinstance(inner, exp.Select) or any(inner.args.get(k) for k in ("joins", "group", "having", "distinct")):
-                raise self._fail(test, "a sub-select in WHERE reads one stream or query, with a WHERE; make more of it a query")
-            (item,) = self._items(inner)
-            if item.node.args.get("stream_window") is not None:
-                raise self._fail(
-                    test, "a window in a sub-select of WHERE says nothing: write how near in time as a condition"
-                )
-            if isinstance(condition, exp.Not):
-                condition.set("this", test)
-            found.append((condition, item, inner.args["where"].this if inner.args.get("where") else None))
-        return found
-
-    def _join(self, select: exp.Select, items: list[FromItem], lookups: list[Any]) -> tuple[Relation, exp.Select]:
-        binder = JoinBinder(
+    def _join(
+        self, select: exp.Select, items: list[FromItem], subselects: list[SubSelect]
+    ) -> tuple[Relation, exp.Select]:
+        context = BindContext(
             self.graph,
             self._add_part,
             self._name_part,
@@ -318,26 +244,27 @@ class Binder:
             self._fail,
             lambda start, end, message: error(self._script, start, end, message),
         )
-        return binder.bind(select, items, lookups)
+        return bind_join(context, select, items, subselects)
 
     def _add_part(self, relation: Relation) -> Relation:
         self.relations[relation.name] = relation
         return relation
 
     def _select(self, select: exp.Select, name: str) -> Relation:
-        items, lookups = self._items(select), self._lookups(select)
+        items = gather_items(select, self._item, self._fail)
+        subselects = gather_subselects(select, self._item, self._fail)
         if is_versioned(items[0]):
             what = "FOR SYSTEM_TIME AS OF belongs to an input that is joined to another"
             raise self._fail(items[0].node, f"{what}: JOIN … FOR SYSTEM_TIME AS OF a.ts")
         node, alias = items[0].node, items[0].alias
         clause = node.args.get("aggregate_window") or node.args.get("stream_window")
         source = items[0].relation
-        if len(items) > 1 or lookups:
+        if len(items) > 1 or subselects:
             clause = node.args.get("aggregate_window")
-            streams = [i for i in items if not is_table(i) and not is_versioned(i)]
+            streams = [i for i in items if not is_looked_up(i)]
             if clause is None and len(streams) == 1:
                 clause = streams[0].node.args.get("stream_window")
-            source, select = self._join(select, items, lookups)
+            source, select = self._join(select, items, subselects)
             alias = ""
         if isinstance(source, StaticTable):
             raise self._fail(node, f"{alias} is a table, and a table alone never changes: join it with a stream or a query")

@@ -13,13 +13,18 @@ from sqlglot import exp
 
 from headrace.logical.graph import Graph, JoinColumn, JoinInput, Relation, StaticTable, TemporalJoin
 from headrace.logical.progress_columns import find_progress
-from headrace.sql.bind_lookup import find_key, spell_over
+from headrace.sql.bind_lookup import find_key, is_table, spell_over
 from headrace.sql.join_names import FromItem, Joined, JoinNames, used_columns
 from headrace.sql.scope import Fail
 
 
 def is_versioned(item: FromItem) -> bool:
     return item.node.args.get("version") is not None
+
+
+def is_looked_up(item: FromItem) -> bool:
+    """Whether an item is looked up by what the streams give: a table, or the versions of a stream."""
+    return is_table(item) or is_versioned(item)
 
 
 def find_moment(item: FromItem, names: JoinNames, fail: Fail) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from sqlglot import exp
+
 from headrace.errors import SqlError
 
 _WIDEST = 200
@@ -35,6 +37,19 @@ def error(text: str, start: int | None, end: int | None, message: str) -> SqlErr
     if start is None or end is None:
         return SqlError(message)
     return SqlError(f"{message}\n{underline(text, start, end)}")
+
+
+def point_at(script: str, node: exp.Expr | None, message: str) -> SqlError:
+    """A `SqlError` that shows where an expression is written; without a place, the expression."""
+    named = (exp.Identifier, exp.Column, exp.Anonymous, exp.Func)
+    places = [
+        (part.meta["start"], part.meta["end"])
+        for part in (node.find_all(*named) if node is not None else ())
+        if "start" in part.meta
+    ]
+    if not places:
+        return SqlError(message + (f"\n  in: {node.sql(dialect='spark')}" if node is not None else ""))
+    return error(script, min(p[0] for p in places), max(p[1] for p in places), message)
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -42,6 +42,12 @@ class Joined:
     items: tuple[FromItem, ...]
 
 
+def join_nothing(item: FromItem) -> Joined:
+    """One item by itself."""
+    assert not isinstance(item.relation, StaticTable)
+    return Joined(item.relation, {item.flat(c): c for c in item.relation.columns}, (item,))
+
+
 def used_columns(node: exp.Expr) -> set[str]:
     return {c.name for c in node.find_all(exp.Column)}
 

@@ -8,23 +8,23 @@ l.ts - R <= r.ts < l.ts + L. (The words and the example of Q5-8 say so; the form
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from headrace.errors import SqlError
 from headrace.logical.time_bounds import CommonWindow, Gap
+from headrace.sql.bind_context import FailAt
 from headrace.sql.join_conditions import Conditions
 from headrace.sql.join_names import FromItem
 from headrace.sql.statements import BracketWindow, Within
 from headrace.sql.window_clause import bracket_window
 from headrace.windows import Sliding, ticks
 
-FailAt = Callable[[int, int, str], SqlError]
 
-
-def find_common_window(items: Sequence[FromItem], fail_at: FailAt) -> Sliding | None:
-    """The window whose bounds results show: that of a tumbling-window join, or the one with a SLIDE that all inputs have."""
+def find_common_window(items: Sequence[FromItem], fail_at: FailAt, alike: bool = True) -> Sliding | None:
+    """The window whose bounds results show: that of a tumbling-window join, or the one with a SLIDE that all inputs have. Unless
+    they must be `alike`, windows with a SLIDE may differ, and none is common then.
+    """
     clauses = [_clause(i) for i in items]
     written = [c for c in clauses if c is not None and (c.tumbling or c.slide is not None)]
     if not written or len(items) < 2:
@@ -34,9 +34,26 @@ def find_common_window(items: Sequence[FromItem], fail_at: FailAt) -> Sliding | 
         return _tumble(first, unit, fail_at)
     specs = {None if c is None else _spec(c, unit, fail_at) for c in clauses}
     if len(specs) > 1:
+        if not alike:
+            return None
         what = "windows with a SLIDE join rows of common windows: give all inputs the same window"
         raise fail_at(first.start, first.end, what)
     return _spec(first, unit, fail_at)
+
+
+def find_common_slide(items: Sequence[FromItem], fail_at: FailAt) -> Sliding | None:
+    """The first window that is told how often it moves, if all that are told move together; their lengths may differ."""
+    clauses = [c for item in items if (c := _clause(item)) is not None and (c.tumbling or c.slide is not None)]
+    for other in clauses[1:]:
+        if _spec(other, items[0].relation.unit, fail_at).slide != _spec(clauses[0], items[0].relation.unit, fail_at).slide:
+            raise fail_at(other.start, other.end, "different SLIDEs in one join: let the windows of all inputs move together")
+    return _spec(clauses[0], items[0].relation.unit, fail_at) if clauses else None
+
+
+def find_window_length(item: FromItem, fail_at: FailAt) -> int | None:
+    """How long a row of an input stays in its window."""
+    clause = _clause(item)
+    return None if clause is None else _length(clause, item.relation.unit, fail_at)
 
 
 def add_time_clauses(

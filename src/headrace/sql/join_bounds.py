@@ -1,0 +1,156 @@
+"""How near in time the inputs of one join are, by the times it goes by.
+
+An input of a join may itself be a join, with a time from each of its parts; the operator goes by one of them, the one most
+conditions speak of. Bounds on the others become conditions on columns. A join that nothing bounds in time is refused: its
+state could never be purged (document 003, section 5.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from headrace.errors import PlanError
+from headrace.logical.graph import Graph
+from headrace.logical.progress_columns import find_progress
+from headrace.logical.time_bounds import CommonWindow, Gap, TimeBounds
+from headrace.sql.join_conditions import Conditions
+from headrace.sql.join_names import Joined, join_column
+from headrace.sql.join_times import JoinTimes
+
+_SUGGESTION = (
+    "bound it in time, like {b}.{bt} BETWEEN {a}.{at} - INTERVAL 5 MINUTES AND {a}.{at} + INTERVAL 5 MINUTES, or by windows, "
+    "like {a} [RANGE 5 MINUTES], {b} [RANGE 5 MINUTES]"
+)
+
+
+@dataclass(frozen=True)
+class InputTime:
+    """The part whose time an input of a join goes by, and its column there."""
+
+    part: int
+    column: str
+
+
+@dataclass(frozen=True)
+class JoinBounds:
+    """Of one join: `parts` are items of FROM, which `groups` assigns to the inputs `done`."""
+
+    times: JoinTimes
+    done: Sequence[Joined]
+    groups: Sequence[frozenset[int]]
+    parts: Sequence[Joined]
+
+    @property
+    def place(self) -> dict[int, int]:
+        """The input that each part is in."""
+        return {i: k for k, group in enumerate(self.groups) for i in group}
+
+    def choose_times(self, conditions: Conditions) -> list[InputTime]:
+        """For each input the part whose time the join goes by, the one most conditions speak of."""
+        out = []
+        for done, group in zip(self.done, self.groups, strict=True):
+            spoken = [g.before for g in conditions.gaps] + [g.after for g in conditions.gaps]
+            spoken += [w.one for w in conditions.windows] + [w.other for w in conditions.windows]
+            progress = find_progress(self.times.graph(), done.relation.name)
+            usable = {i: c for i in sorted(group) if (c := self._time_in(done, self.parts[i])) in progress}
+            if not usable:
+                raise PlanError(
+                    f"{done.items[0].alias} has no column that carries progress, so what is kept of the join could never be "
+                    "purged: keep the progressing attribute among its columns"
+                )
+            best = max(usable, key=spoken.count)
+            out.append(InputTime(best, usable[best] or ""))
+        return out
+
+    def bound(
+        self, conditions: Conditions, chosen: Sequence[InputTime], every: TimeBounds | None
+    ) -> tuple[TimeBounds, list[exp.Expr]]:
+        """The bounds between the inputs, and those that are left as conditions. `every` are the bounds of all parts, of which
+        some follow only from inputs that are joined later.
+        """
+        place, leads = self.place, [c.part for c in chosen]
+        gaps, windows, rest = [], [], []
+        for gap in conditions.gaps:
+            if gap.before == leads[place[gap.before]] and gap.after == leads[place[gap.after]]:
+                gaps.append(Gap(place[gap.before], place[gap.after], gap.ticks))
+            else:
+                rest.append(self._spell_gap(gap))
+        for common in conditions.windows:
+            if {common.one, common.other} == {leads[place[common.one]], leads[place[common.other]]}:
+                windows.append(
+                    CommonWindow(place[common.one], place[common.other], common.width, common.offset)
+                )
+            elif every is None or not _follows(common, leads, place, every.windows):
+                raise PlanError(
+                    "a common window of inputs that are joined one after the other is not supported: put the window on inputs "
+                    "that share a key, or write the band as a condition on their times"
+                )
+        bounds = TimeBounds(len(self.done), tuple(gaps), tuple(windows))
+        if every is not None:
+            gaps += _implied_gaps(bounds, every, leads)
+            bounds = TimeBounds(len(self.done), tuple(gaps), tuple(windows))
+        if bounds.find_unbounded() is not None:
+            refuse_unbounded(self.times.graph(), self.done, bounds)
+        if bounds.is_empty:
+            raise PlanError("no rows can ever satisfy the conditions on time of this join: the band is empty")
+        return bounds, rest
+
+    def _time_in(self, done: Joined, part: Joined) -> str | None:
+        """The time of a part, as the joined relation has it."""
+        time = self.times.find(part)
+        flat = next((n for n, c in part.columns.items() if c == time), None)
+        return done.columns.get(flat) if flat is not None else None
+
+    def _spell_time(self, i: int) -> exp.Expr:
+        time = self.times.find(self.parts[i])
+        return join_column(next(n for n, c in self.parts[i].columns.items() if c == time))
+
+    def _spell_gap(self, gap: Gap) -> exp.Expr:
+        """A bound that is not on the attributes the join goes by, as a condition."""
+        after, before = self._spell_time(gap.after), self._spell_time(gap.before)
+        graph = self.times.graph()
+        ends = [graph.is_windowed(self.parts[i].relation.name) for i in (gap.after, gap.before)]
+        ticks = gap.ticks + ends[0] - ends[1]  # windowed rows are at a tick before their end
+        length: exp.Expr = exp.Literal.number(ticks)
+        if self.parts[gap.after].relation.unit == "us":
+            length = exp.Interval(this=exp.Literal.string(str(ticks)), unit=exp.var("MICROSECOND"))
+        return exp.LTE(this=after, expression=exp.Add(this=before, expression=length))
+
+
+def refuse_unbounded(graph: Graph, parts: Sequence[Joined], bounds: TimeBounds) -> None:
+    """Say which inputs may be arbitrarily far apart, and what would bound them."""
+    found = bounds.find_unbounded() or (0, 1)
+    one, two = (parts[i].items[0] for i in found)
+    times = [next(iter(find_progress(graph, x.relation.name)), "ts") for x in (one, two)]
+    advice = _SUGGESTION.format(a=one.alias, b=two.alias, at=times[0], bt=times[1])
+    raise PlanError(
+        f"nothing bounds this join in time: a row of {one.alias} could meet rows of {two.alias} that come at any later time, "
+        f"so it would be kept for ever; {advice}"
+    )
+
+
+def _follows(
+    common: CommonWindow, leads: Sequence[int], place: Mapping[int, int], every: Sequence[CommonWindow]
+) -> bool:
+    """Whether a common window follows from that of the parts the join goes by: each shares it with its own."""
+
+    def shared(one: int, other: int) -> bool:
+        same = [w for w in every if (w.width, w.offset) == (common.width, common.offset)]
+        return one == other or any({w.one, w.other} == {one, other} for w in same)
+
+    first, second = leads[place[common.one]], leads[place[common.other]]
+    return shared(first, second) and shared(common.one, first) and shared(common.other, second)
+
+
+def _implied_gaps(bounds: TimeBounds, every: TimeBounds, leads: Sequence[int]) -> list[Gap]:
+    """What follows for the parts a join goes by from the bounds of all, and is tighter than its own."""
+    out = []
+    for i, one in enumerate(leads):
+        for j, other in enumerate(leads):
+            own, implied = bounds.within[i][j], every.within[one][other]
+            if i != j and implied is not None and (own is None or implied < own):
+                out.append(Gap(i, j, implied))
+    return out

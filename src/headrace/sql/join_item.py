@@ -1,0 +1,69 @@
+"""One more item of FROM, or of a sub-select in WHERE, joined to what FROM has given so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from headrace.sql.bind_lookup import bind_lookup, choose_kind, is_table
+from headrace.sql.bind_temporal import bind_temporal, find_moment, is_looked_up, is_versioned
+from headrace.sql.build_join import JoinBuilder
+from headrace.sql.collect_join import speaks_of_windows
+from headrace.sql.join_names import FromItem, Joined, join_nothing, used_columns
+
+
+def join_item(
+    builder: JoinBuilder, left: Joined, item: FromItem, kind: str, conjuncts: Sequence[exp.Expr]
+) -> Joined:
+    """A stream or query is joined, a table or the versions of a stream are looked up."""
+    context, clauses = builder.context, builder.clauses
+    wanted = clauses.wanted_after({*left.columns, *(item.flat(c) for c in item.relation.columns)})
+    if is_table(item):
+        kind = choose_kind(kind, item, left.items[0].alias, context.fail)
+        return bind_lookup(context.graph(), context.add, context.name(), left, item, kind, conjuncts, wanted)
+    if is_versioned(item):
+        moment = find_moment(item, clauses.names, context.fail)
+        return bind_temporal(
+            context.graph(),
+            context.add,
+            context.name(),
+            left,
+            item,
+            moment,
+            kind,
+            conjuncts,
+            wanted,
+            context.fail,
+        )
+    return _join_rows(builder, left, item, kind, conjuncts)
+
+
+def _join_rows(
+    builder: JoinBuilder, left: Joined, item: FromItem, kind: str, conjuncts: Sequence[exp.Expr]
+) -> Joined:
+    right = join_nothing(item)
+    parts = [*map(join_nothing, left.items), right]
+    mine, other = frozenset(range(len(left.items))), frozenset({len(left.items)})
+    flipped = kind == "right"
+    done, groups = ([right, left], [other, mine]) if flipped else ([left, right], [mine, other])
+    kind = "left" if flipped else kind
+    conditions = builder.times.sort(parts, conjuncts, groups)
+    if any(speaks_of_windows(c) for c in conditions.rest) or any(i < 0 for i, _ in conditions.single):
+        raise builder.context.fail(
+            item.node, "window_start and window_end are those of results: speak of them in WHERE"
+        )
+    for i, one in enumerate(left.items):
+        if not is_looked_up(one) and _concerns(one, left.items, conjuncts):
+            builder.times.add_windows(conditions, [one, item], [i, len(left.items)])
+    kept = {"inner": (), "left": (0,), "full": (0, 1), "semi": (), "anti": (0,)}[kind]
+    conditions.rest += [c for i, c in conditions.single if i in kept]
+    conditions.single = [(i, c) for i, c in conditions.single if i not in kept]
+    return builder.build(builder.narrow(done, conditions), groups, parts, conditions, kind)
+
+
+def _concerns(one: FromItem, items: Sequence[FromItem], conjuncts: Sequence[exp.Expr]) -> bool:
+    """Whether what is joined now has to do with an item before: it speaks of it, or of none of them."""
+    used = {name for c in conjuncts for name in used_columns(c)}
+    named = [i for i in items if any(i.flat(c) in used for c in i.relation.columns)]
+    return not named or one in named

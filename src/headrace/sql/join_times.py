@@ -1,0 +1,120 @@
+"""Which columns tell the time of a join's inputs, and what conditions therefore say.
+
+An input goes by the progressing column that its window names, or that the conditions with other inputs speak of most. A
+windowed relation has several that move together: the bounds of its window, GSQL's bucket number, and copies of these under
+other names. With them conditions are sorted (`join_conditions.py`) into bounds on time, equal keys, conditions of one input
+alone, and the rest. An input without any such column has no time, and conditions on it are conditions like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Graph, Relation
+from headrace.logical.progress_columns import find_progress
+from headrace.sql.bind_context import FailAt
+from headrace.sql.bind_temporal import is_looked_up
+from headrace.sql.join_conditions import Conditions, ConditionSorter, TimeColumn
+from headrace.sql.join_names import FromItem, Joined, used_columns
+from headrace.sql.join_windows import add_time_clauses
+from headrace.windows import Sliding
+
+
+@dataclass(frozen=True)
+class JoinTimes:
+    """The times of the inputs of one SELECT, whose conditions are `conjuncts`."""
+
+    graph: Callable[[], Graph]
+    conjuncts: Sequence[exp.Expr]
+    fail_at: FailAt
+
+    def sort_pooled(self, parts: Sequence[Joined], conjuncts: Sequence[exp.Expr]) -> Conditions:
+        """What conditions, and the windows of FROM, say of inputs that are joined in any order."""
+        conditions = self.sort(parts, conjuncts)
+        self.add_windows(conditions, [p.items[0] for p in parts], range(len(parts)))
+        return conditions
+
+    def sort(
+        self,
+        parts: Sequence[Joined],
+        conjuncts: Sequence[exp.Expr],
+        groups: Sequence[frozenset[int]] | None = None,
+    ) -> Conditions:
+        """What conditions say of `parts`; where these are grouped, times are of parts, the rest is of groups."""
+        place = {i: k for k, group in enumerate(groups) for i in group} if groups is not None else {}
+        owner = {name: place.get(i, i) for i, part in enumerate(parts) for name in part.columns}
+        times: dict[str, TimeColumn] = {}
+        for i, part in enumerate(parts):
+            column = self.find(part)
+            flat = next((n for n, c in part.columns.items() if c == column), None)
+            if flat is not None:
+                times |= (
+                    self._window_times(part, i, flat) if column == "window_end" else {flat: TimeColumn(i)}
+                )
+        found = ConditionSorter(lambda name: owner.get(name, -1), times, parts[0].relation.unit).take(
+            conjuncts
+        )
+        if groups is not None:
+            first = [min(group) for group in groups]
+            found.equal = [((first[i], a), (first[j], b)) for (i, a), (j, b) in found.equal]
+        return found
+
+    def add_windows(self, conditions: Conditions, items: Sequence[FromItem], place: Sequence[int]) -> None:
+        """Add what brackets and WITHIN say; `place` are the numbers of the items as inputs."""
+        windowed = [self.graph().is_windowed(i.relation.name) for i in items]
+        add_time_clauses(conditions, items, place, windowed, self.fail_at)
+
+    def find(self, part: Joined) -> str | None:
+        """The column of a part that carries its progress."""
+        if len(part.items) == 1 and is_looked_up(part.items[0]):
+            return None
+        named = list(find_progress(self.graph(), part.relation.name))
+        clause = part.items[0].node.args.get("stream_window")
+        if clause is not None and clause.attribute is not None:
+            wanted = clause.attribute.rpartition(".")[2].lower()
+            if wanted not in {c.lower() for c in named}:
+                raise self.fail_at(
+                    clause.start,
+                    clause.end,
+                    f"{part.items[0].alias} makes progress on {', '.join(named) or 'nothing'}, not on {clause.attribute}",
+                )
+            return next(c for c in named if c.lower() == wanted)
+        own = set(part.columns)
+        spoken = [n for c in self.conjuncts if not (used := used_columns(c)) <= own for n in used]
+        flat = {c: n for n, c in part.columns.items()}
+        return max(named, key=lambda c: spoken.count(flat.get(c, "")), default=None)
+
+    def _window_times(self, part: Joined, i: int, end: str) -> dict[str, TimeColumn]:
+        """The columns of a windowed relation that tell its time."""
+        times = {end: TimeColumn(i, 1)}
+        for flat, column in part.columns.items():
+            if (traced := self._trace_window(part.relation, column)) is not None:
+                times[flat] = TimeColumn(i, *traced)
+        return times
+
+    def _trace_window(self, relation: Relation, column: str) -> tuple[int, int] | None:
+        """(offset, scale) of a column that is (window_end - 1 + offset) / scale; None if it is something else."""
+        if column == "window_end":
+            return 1, 1
+        found = next((e for n, e in getattr(relation, "outputs", ()) if n == column), None)
+        if isinstance(relation, Aggregate) and relation.window is not None:
+            length = relation.window.range if isinstance(relation.window, Sliding) else None
+            if length is not None and column == "window_start":
+                return 1 - length, 1
+            if length is not None and isinstance(found, exp.Anonymous) and found.name == "_bucket":
+                return 1 - length, int(found.expressions[0].this)
+        if not isinstance(found, exp.Column):
+            return None
+        if isinstance(relation, Aggregate) and found.name not in WINDOW_COLUMNS:
+            if not (found.name.startswith("k") and found.name[1:].isdigit()):
+                return None
+            found = relation.keys[int(found.name[1:])]
+            if relation.window is not None or not isinstance(found, exp.Column):
+                return None
+        elif isinstance(relation, Aggregate) and relation.window is not None:
+            return self._trace_window(relation, found.name) if found.name != column else None
+        source = getattr(relation, "input", None)
+        return self._trace_window(self.graph().relations[source], found.name) if source is not None else None
