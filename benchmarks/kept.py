@@ -70,7 +70,7 @@ def summary(records: Iterable[dict[str, Any]], command: str) -> dict[str, Any]:
     return {
         "sets": [one],
         "workloads": {
-            w: {c: _medians(rs) | {"same_results": _agrees(c, rs, by)} for c, rs in by.items()}
+            w: {c: _medians(_longest(rs)) | {"same_results": _agrees(c, rs, by)} for c, rs in by.items()}
             for w, by in runs.items()
         },
     }
@@ -83,6 +83,12 @@ def merge(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         left = [w for w in one["workloads"] if w not in new["workloads"]]
         sets += [one | {"workloads": left}] if left else []
     return {"sets": [*sets, *new["sets"]], "workloads": {**old["workloads"], **new["workloads"]}}
+
+
+def _longest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The runs on the most rows: of a workload on which a rival takes too long, it and the floor may have shorter ones."""
+    most = max(r.get("rows", 0) for r in records)
+    return [r for r in records if r.get("rows", most) == most]
 
 
 def _medians(records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -106,14 +112,15 @@ def _medians(records: list[dict[str, Any]]) -> dict[str, Any]:
 def _agrees(
     contender: str, records: list[dict[str, Any]], by: dict[str, list[dict[str, Any]]]
 ) -> list[str] | None:
-    """Differences from the truth (the floor's results, else Headrace's); None without anything to compare."""
-    truth = next((r for c in (FLOOR, HEADRACE) for r in by.get(c, []) if "error" not in r), None)
-    good = [r for r in records if "error" not in r]
-    if truth is None or not good or (len(good) == 1 and good[0] is truth):
-        return None
+    """Differences from the truth (the floor's results on the same rows, else Headrace's); None without anything to compare."""
+    truths = [r for c in (FLOOR, HEADRACE) for r in by.get(c, []) if "error" not in r]
     which = "closed" if contender in (ROCKSDB, DEFAULT_STORE) else "all"
-    found = [line for r in good for line in differences(truth["check"], r["check"], which)]
-    return list(dict.fromkeys(found))
+    found: list[str] | None = None
+    for record in (r for r in records if "error" not in r):
+        truth = next((t for t in truths if t["rows"] == record["rows"]), None)
+        if truth is not None and truth is not record:
+            found = [*(found or []), *differences(truth["check"], record["check"], which)]
+    return None if found is None else list(dict.fromkeys(found))
 
 
 def machine() -> dict[str, Any]:

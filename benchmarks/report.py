@@ -117,6 +117,7 @@ def _seconds(summary: dict[str, Any]) -> str:
         [
             workload.title,
             _NAMES[contender],
+            f"{line['rows'] / 1e6:g} M",
             number(line["steady"]),
             number(line["whole_flushed"]),
             number(line.get("cpu")),
@@ -132,6 +133,7 @@ def _seconds(summary: dict[str, Any]) -> str:
         [
             "workload",
             "contender",
+            "rows",
             "steady",
             "whole",
             "CPU steady",

@@ -6,7 +6,7 @@ call `define_join` over `StoredRows`, as a slot does, and what is measured is th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,8 +54,8 @@ class HeldRows:
             ends = pc.min_max(table["_t"])
             self._tables.append(HeldTable(ends["min"].as_py(), ends["max"].as_py(), table))
 
-    def between(self, low: int, high: int) -> list[pa.Table]:
-        """The tables that reach into [low, high], as segments are read."""
+    def between(self, low: int, high: int, pids: Collection[int] | None = None) -> list[pa.Table]:
+        """The tables that reach into [low, high], as segments are read; all is one mini-partition."""
         return [t.rows for t in self._tables if t.low <= high and t.high >= low]
 
     def drop_before(self, bound: int) -> pa.Table | None:
