@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from join_model import JoinOracle, Row
+from join_progress import tell_bounds
 from join_random import Case
 
 from headrace.testing import LocalRun
@@ -29,13 +30,17 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Step:
-    """A batch, or a flush; before it perhaps a restart, other slots, another route, or an attempt that is lost."""
+    """A batch, or a flush (None), `clock` ticks after the one before; before it perhaps a restart, other slots, another route, or
+    an attempt that is lost. A batch may be one that the clock brings about, if it brings results.
+    """
 
     rows: dict[str, list[Row]] | None
     slots: int | None = None
     restart: bool = False
     moves: bool = False
     dies: bool = False
+    clock: int = 0
+    beats: bool = False
 
 
 def shrink_limits(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,12 +71,26 @@ def check(
     """Fail if results or late rows of some batch are not those of the model."""
     where = str(tmp_path / "checkpoint")
     rng = random.Random(seed)
+    batches = [s.rows for s in steps if s.rows is not None and not s.beats]
+    told = {
+        s: [*tell_bounds(rng, pace, [b.get(s, []) for b in batches], case.unit), None]
+        for s, pace in case.paces.items()
+        if pace.beside is not None
+    }
+    at = 0  # the number of batches with rows so far: what is told is read at the start and after each
+    names = {pace.beside: s for s, pace in case.paces.items() if pace.beside is not None}
+    tell = {name: lambda s=s: told[s][at] for name, s in names.items()}
+    first = min((r["ts"] for b in batches for rows in b.values() for r in rows), default=0)
+    clocked = any(pace.idle is not None for pace in case.paces.values())
+    now = since = max(first, 0)  # no clock is before 1970
 
     def start(slots: int) -> LocalRun:
-        return LocalRun(case.script, slots, tasks, where)
+        nonlocal since
+        since = now
+        return LocalRun(case.script, slots, tasks, where, bounds=tell, clock=(lambda: now) if clocked else None)
 
     run = start(slots)
-    model = JoinOracle(case.slack)
+    model = JoinOracle(case.paces)
     seen: list[dict[str, list[tuple[Any, ...]]]] = []
     late: list[dict[str, list[tuple[Any, ...]]]] = []
     for step in steps:
@@ -81,26 +100,35 @@ def check(
         if step.moves:
             route = tuple(rng.randrange(run.slots) for _ in range(run.program.pids))
             run.driver.manifest = replace(run.manifest, route=route)
+        now += step.clock
+        idle = False
         if step.rows is None:
             manifest = run.flush()
-            model.flush({s: manifest.streams[s].low_watermark for s in case.slack})
+            model.flush({s: manifest.streams[s].low_watermark for s in case.paces})
         else:
             given = {s: [tuple(r.values()) for r in rows] for s, rows in step.rows.items()}
             if step.dies:
                 _lose(run, given)
                 run.close()
                 run = start(run.slots)
-            manifest = run.push(**given)
-            model.push(step.rows)
-        for stream in case.slack:
-            assert manifest.streams[stream].low_watermark == model.bounds[stream], f"progress of {stream}"
+            here = {s: each[at] for s, each in told.items()}
+            at += not step.beats
+            if step.beats and run.beat():
+                manifest = run.manifest
+            else:
+                idle = step.beats
+                manifest = run.push(**given)
+            model.push(step.rows, now, since, here)
+        for stream in case.paces:
+            assert manifest.streams[stream].low_watermark == model.bounds[stream], f"progress of {stream}: {case.paces[stream]}"
         seen.append({q: _read(run, manifest.results.get(q, ())) for q in case.queries})
-        late.append({s: _read(run, manifest.late.get(s, ())) for s in case.slack})
+        assert not (idle and any(seen[-1].values())), f"batch {len(seen) - 1} has results that no heartbeat was made for"
+        late.append({s: _read(run, manifest.late.get(s, ())) for s in case.paces})
     compare(case, run, model, seen)
-    for stream in case.slack:
+    for stream in case.paces:
         found = model.late(stream, [r for _, r in case.queries.values()])
         for i in range(len(late)):
-            expected = [(*row.values(), "late") for at, row in found if at == i]
+            expected = [(*row.values(), why) for at, row, why in found if at == i]
             _same(late[i][stream], expected, f"late rows of {stream}, batch {i}")
     return run
 

@@ -5,7 +5,8 @@ Nothing of the planner, the kernels or the state is used here. The definition, f
 
 * rows meet if `_t` of each pair is within its band (or in the same window), keys are equal and no key is NULL, and the rest
   of the condition is true; an inner result is there in the batch that brings the last of its rows;
-* a row of a stream that is behind its input's low-watermark when its batch starts takes part in no join;
+* a row of a stream that is behind its input's low-watermark when its batch starts takes part in no join; how the low-watermark
+  of a stream follows from its rows is in `join_progress.py`;
 * a row without a partner is a result of a left, full or anti-join in the first batch after which the other input's
   low-watermark has passed every value the row could meet, and at once if one of its keys is NULL;
 * a semi-join gives a row once, with its first partner;
@@ -22,6 +23,8 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from join_progress import Pace, Seen
 
 from headrace.windows import Sliding
 
@@ -113,24 +116,35 @@ class Batch:
     rows: dict[str, list[Row]]
     before: dict[str, Bound]
     after: dict[str, Bound]
+    contradicting: dict[str, list[Row]] = field(default_factory=dict)
 
 
 class JoinOracle:
     """Batches, and what relations are after them."""
 
-    def __init__(self, slack: Mapping[str, int]) -> None:
-        self.slack, self.batches = dict(slack), list[Batch]()
-        self.bounds: dict[str, Bound] = dict.fromkeys(slack)
+    def __init__(self, paces: Mapping[str, Pace]) -> None:
+        self.paces, self.batches = dict(paces), list[Batch]()
+        self.bounds: dict[str, Bound] = dict.fromkeys(paces)
+        self.seen: dict[str, list[Seen]] = {s: [] for s in paces}
         self._found: dict[int, tuple[Relation, Found]] = {}
 
-    def push(self, rows: Mapping[str, Sequence[Row]]) -> None:
-        before = dict(self.bounds)
-        for stream, given in rows.items():
-            for row in given:
-                bound = row["ts"] - self.slack[stream]
-                old = self.bounds[stream]
-                self.bounds[stream] = bound if old is None else max(old, bound)
-        self.batches.append(Batch({s: list(r) for s, r in rows.items()}, before, dict(self.bounds)))
+    def push(
+        self, rows: Mapping[str, Sequence[Row]], clock: int = 0, since: int = 0, told: Mapping[str, Any] | None = None
+    ) -> None:
+        """A batch at a clock, of a run that began at `since`; `told` binds at its end."""
+        before, data, contradicting = dict(self.bounds), {}, {}
+        for stream, pace in self.paces.items():
+            given = list(rows.get(stream, ()))
+            data[stream] = [r for r in given if pace.is_data(r)]
+            contradicting[stream] = [
+                r
+                for r in data[stream]
+                if (said := pace.promise(self.seen[stream], r)) is not None and r["ts"] < said
+            ]
+            self.seen[stream].append(Seen(given, clock, since, (told or {}).get(stream)))
+            old, new = self.bounds[stream], pace.bound(self.seen[stream])
+            self.bounds[stream] = new if old is None else old if new is None else max(old, new)
+        self.batches.append(Batch(data, before, dict(self.bounds), contradicting))
         self._found = {}
 
     def flush(self, bounds: Mapping[str, Bound]) -> None:
@@ -321,8 +335,8 @@ class JoinOracle:
         return None
 
     # -- late rows --------------------
-    def late(self, stream: str, relations: Sequence[Relation]) -> list[tuple[int, Row]]:
-        """Rows of a stream that missed partners or a window of some relation."""
+    def late(self, stream: str, relations: Sequence[Relation]) -> list[tuple[int, Row, str]]:
+        """Rows of a stream that contradict punctuation, or missed partners or a window of some relation, and why."""
         sources, groups = list(_joined_sources(relations)), list(_groups_over_sources(relations))
         out = []
         for i, batch in enumerate(self.batches):
@@ -338,8 +352,9 @@ class JoinOracle:
                     holding = group.window.wids(row["ts"])
                     if stream in group.source.streams and bound is not None and len(holding):
                         missed |= group.window.extent(holding[0])[1] <= bound
-                if missed:
-                    out.append((i, row))
+                contradicts = any(row is other for other in batch.contradicting.get(stream, ()))
+                if missed or contradicts:
+                    out.append((i, row, "contradicts" if contradicts else "late"))
         return out
 
 

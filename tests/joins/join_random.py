@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from join_model import Band, Common, Derived, Group, Join, Relation, Row, Source, tick_of
+from join_progress import Pace, draw_pace
 
 from headrace.errors import PlanError
 from headrace.optimizer import check_graph
@@ -38,14 +39,19 @@ class Case:
     slack: dict[str, int]
     queries: dict[str, tuple[str, Relation]] = field(default_factory=dict)
     loose: set[str] = field(default_factory=set)
+    policies: dict[str, Pace] = field(default_factory=dict)  # of streams that have another policy than slack
+
+    @property
+    def paces(self) -> dict[str, Pace]:
+        return {s: Pace(slack=n) for s, n in self.slack.items()} | self.policies
 
     @property
     def script(self) -> str:
         type_ = "TIMESTAMP" if self.unit == SECOND else "BIGINT"
         streams = [
             f"CREATE STREAM {s} (ts {type_}, k INT, j BIGINT, s STRING, v INT) "
-            f"PROGRESSING ON ts SLACK {n // self.unit}{' SECONDS' if self.unit == SECOND else ''} FROM 'none';"
-            for s, n in self.slack.items()
+            f"PROGRESSING ON ts {pace.clause(self.unit)} FROM 'none';"
+            for s, pace in self.paces.items()
         ]
         return "\n".join([*streams, *(f"CREATE QUERY {n} AS {t};" for n, (t, _) in self.queries.items())])
 
@@ -477,8 +483,12 @@ def near_hops(near: Sequence[Any]) -> Sliding:
     return next(n for n in near if isinstance(n, Sliding))
 
 
-def random_case(seed: object, joins: int = 2) -> Case:
+def random_case(seed: object, joins: int = 2, policies: bool = False) -> Case:
+    """A set of up to `joins` joins; with `policies`, over streams that make progress each in its own way."""
     maker = Maker(seed)
+    if policies:
+        drawn = random.Random(f"policies {seed}")
+        maker.case.policies = {s: draw_pace(drawn, maker.unit, s) for s in STREAMS}
     for n in range(maker.rng.randint(1, joins)):
         maker.join(f"q{n}")
     if maker.rng.random() < 0.5:

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from join_check import check, cut, shrink_limits
+from join_check import Step, check, cut, shrink_limits
+from join_progress import SECOND, add_marks
 from join_random import Case, random_case, random_rows
+
+SETS = int(os.environ.get("HEADRACE_JOIN_SETS", "150"))
 
 
 def run(
@@ -30,7 +34,37 @@ def test_random_joins(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1000 + int(os.environ.get("HEADRACE_JOIN_SETS", "150"))))
+@pytest.mark.parametrize("seed", range(1000, 1000 + SETS))
 def test_many_random_joins(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many more, with more rows and batches."""
     run(random_case(seed, 3), seed, tmp_path, monkeypatch, 8, 60)
+
+
+def run_policies(
+    case: Case, seed: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, rows: int
+) -> None:
+    rng = random.Random(f"join policies {seed}")
+    shrink_limits(rng, monkeypatch)
+    drawn = random_rows(rng, case.unit, rows)
+    given = {s: add_marks(rng, case.policies[s], r, case.unit) for s, r in drawn.items()}
+    steps: list[Step] = []
+    for step in cut(rng, given, rng.choice([2, batches]), 0.06):
+        if rng.random() < 0.25:  # a lull: nothing comes, and the clock goes on
+            steps.append(Step({}, clock=rng.choice([1, 7, 31]) * SECOND, beats=True))
+        steps.append(replace(step, clock=rng.choice([0, 1, 3, 40]) * SECOND))
+    check(case, steps, tmp_path, rng.randint(1, 4), rng.randint(1, 3), rng.randrange(1000))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_policies_of_progress(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joins of streams that make progress each in its own way: slack in time and rows, punctuation true, early, missing and
+    contradicted, in the stream and beside it, by groups, with lulls.
+    """
+    run_policies(random_case(f"p{seed}", 2, True), seed, tmp_path, monkeypatch, 5, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1000 + SETS))
+def test_many_policies_of_progress(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many more."""
+    run_policies(random_case(f"p{seed}", 3, True), seed, tmp_path, monkeypatch, 9, 50)

@@ -126,6 +126,28 @@ def test_old_versions_and_answered_rows_are_let_go_of(monkeypatch: pytest.Monkey
     assert len(run.rows("q")) == 2 * 15
 
 
+def test_a_batch_reads_the_versions_it_can_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many keys with versions, those of the mini-partitions that the batch asks for, and none without a question."""
+    read: list[int] = []
+    whole = node_segments.NodeSegments.read_between
+
+    def watched(self: Any, *wanted: Any) -> Any:
+        tables = whole(self, *wanted)
+        read.append(sum(t.num_rows for t in tables))
+        return tables
+
+    run = LocalRun(SCRIPT.split("CREATE QUERY l")[0], slots=1)
+    run.push(r=[(0, f"key{i}", "x", i) for i in range(2000)])
+    run.push(r=[(SECOND, "key7", "x", 70), (9 * SECOND, "key8", "x", 80)])
+    monkeypatch.setattr(node_segments.NodeSegments, "read_between", watched)
+    run.push(r=[(20 * SECOND, "key9", "x", 90)])
+    assert sum(read) == 0
+    run.push(o=[(5 * SECOND, "key7", 1), (2 * SECOND, "key8", 2)])
+    assert run.rows("q") == [(2 * SECOND, 2, 8), (5 * SECOND, 1, 70)]
+    assert 0 < sum(read) < 200  # of 2003
+    run.close()
+
+
 def test_a_version_of_any_age_is_found() -> None:
     """A key that was told once, long ago, still has that version; the heartbeat of other keys is enough to know it."""
     run = LocalRun(SCRIPT.split("CREATE QUERY l")[0])

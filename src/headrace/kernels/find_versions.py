@@ -3,7 +3,8 @@
 Exact in any order of arrival: a row at time t is answered when the low-watermark of the versions has passed t, since before that
 an earlier version could still come. Rows that are not answered are kept (`StoredRows`), and the versions that may still be asked
 for: with x the least time of a row that is not answered or still to come, all versions from x on, and of each key the last one
-before. Older ones go when segments are merged; until then they are there and do no harm.
+before. Older ones go when segments are merged; until then they are there and do no harm. A batch reads those of the
+mini-partitions that its rows are in, up to the last time it asks for, and looks among the keys it asks for.
 
 Of versions of one key at the same time the largest counts, compared column by column as declared, a NULL less than anything.
 """
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headrace.kernels.operator import CEILING, FLOOR
+from headrace.kernels.operator import FLOOR
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import FindVersions
@@ -67,15 +68,20 @@ def define_versions(
     if high > low and (old := [t for t in rows.old(low, high - 1) if t.num_rows]):
         name = space.register(f"old_{step.view}", pa.concat_tables(old))
         parts.append(f"SELECT * FROM {name} WHERE _t >= {low} AND _t < {high}")
-    known = [t for t in (*versions.old(FLOOR, CEILING), *versions.new) if t.num_rows]
-    if not parts or (not known and step.kind == "inner"):
+    source = f"({' UNION ALL BY NAME '.join(parts)})"
+    last, pids = _find_asked(space, source) if parts else (FLOOR, frozenset[int]())
+    known = [t for t in (*versions.old(FLOOR, last, pids), *versions.new) if t.num_rows] if pids else []
+    if not pids or (not known and step.kind == "inner"):
         space.define_empty(step.view)
         return
     keys = [f"k{i}" for i in range(step.keys)]
-    asked = f"(SELECT {_list('_t', *keys, step.row_columns)} FROM ({' UNION ALL BY NAME '.join(parts)}))"
+    asked = f"(SELECT {_list('_t', *keys, step.row_columns)} FROM {source})"
     if known:
         name = space.register(f"versions_{step.view}", pa.concat_tables(known))
-        one_each = pick_last_sql(f"SELECT * FROM {name} WHERE _t < {high}", [*keys, "_t"], step.values)
+        among = f"SELECT * FROM {name} WHERE _t <= {last}"
+        if keys:
+            among = f"SELECT * FROM ({among}) SEMI JOIN {source} AS asked USING ({', '.join(keys)})"
+        one_each = pick_last_sql(among, [*keys, "_t"], step.values)
     else:
         columns = ", ".join(f"NULL AS v{i}" for i in range(step.values))
         one_each = f"(SELECT {_list('0::BIGINT AS _t', *(f'NULL AS {k}' for k in keys), columns)} LIMIT 0)"
@@ -84,6 +90,12 @@ def define_versions(
     word = "ASOF LEFT JOIN" if step.kind == "left" else "ASOF JOIN"
     where = f" WHERE {step.condition}" if step.condition is not None else ""
     space.define(step.view, f"SELECT {step.outputs} FROM {asked} AS i0 {word} {given} AS i1 ON {on}{where}")
+
+
+def _find_asked(space: Workspace, rows: str) -> tuple[int, frozenset[int]]:
+    """The last time that rows ask for, and the mini-partitions they are in."""
+    found = space.query(f"SELECT max(_t) AS last, list(DISTINCT pid) AS pids FROM {rows}").to_pylist()[0]
+    return FLOOR if found["last"] is None else found["last"], frozenset(found["pids"] or ())
 
 
 def _list(*pieces: str) -> str:

@@ -16,7 +16,7 @@ share, so that moves do not keep files alive; the driver drops a file when its l
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,11 @@ class NodeSegments:
         """The rows of this slot's mini-partitions, on the local disk without copying them."""
         return [self._rows_of(m) for m in self.live]
 
-    def read_between(self, low: int, high: int) -> list[pa.Table]:
-        """Those of the segments that cover values in [low, high]."""
-        return [self._rows_of(m) for m in self.live if m.span.low <= high and m.span.high > low]
+    def read_between(self, low: int, high: int, pids: Collection[int] | None = None) -> list[pa.Table]:
+        """Those of the segments that cover values in [low, high], and of these mini-partitions if any are named."""
+        wanted = self.pids if pids is None else self.pids.intersection(pids)
+        covering = [m for m in self.live if m.span.low <= high and m.span.high > low]
+        return [self._rows_of(m, wanted) for m in covering if not wanted.isdisjoint(m.pids)]
 
     def retain(self, operator: Operator) -> None:
         """Let go of what nobody needs, and write what arrived, with a full tier."""
@@ -81,8 +83,8 @@ class NodeSegments:
             size[held] += sizes[held] * (meta.bytes / max(meta.rows, 1))
         return rows, size.astype(np.int64)
 
-    def _rows_of(self, meta: SegmentMeta) -> pa.Table:
-        return read_segment(self.store, meta, self.pids).replace_schema_metadata(None)
+    def _rows_of(self, meta: SegmentMeta, pids: frozenset[int] | None = None) -> pa.Table:
+        return read_segment(self.store, meta, self.pids if pids is None else pids).replace_schema_metadata(None)
 
     def _sizes(self, meta: SegmentMeta) -> Array:
         """Rows by pid. A file never changes, and is asked about in every batch while it lives."""

@@ -7,7 +7,7 @@ nobody: joins see them while they are new, and they are not kept (unless for SEL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,11 @@ class StoredRows:
     """A `RowNode` in one slot. Rows before `needed` are not needed after this batch."""
 
     def __init__(
-        self, node: RowNode, space: Workspace, read_state: Callable[[int, int], list[pa.Table]], needed: int
+        self,
+        node: RowNode,
+        space: Workspace,
+        read_state: Callable[[int, int, Collection[int] | None], list[pa.Table]],
+        needed: int,
     ) -> None:
         self.node, self.space, self._read_state, self._needed = node, space, read_state, needed
         self._arrived: list[pa.Table] = []
@@ -42,10 +46,10 @@ class StoredRows:
     def advance(self, low: int, high: int) -> None:
         self.new, self._seen = self._arrived[self._seen :], len(self._arrived)
 
-    def old(self, low: int, high: int) -> list[pa.Table]:
-        """Rows from before this round, among them all with values in [low, high]."""
+    def old(self, low: int, high: int, pids: Collection[int] | None = None) -> list[pa.Table]:
+        """Rows from before this round, among them all with values in [low, high] (and of these mini-partitions, if given)."""
         earlier = self._arrived[: len(self._arrived) - len(self.new)]
-        return [*self._read_state(low, high), *(t for t in earlier if t.num_rows)]
+        return [*self._read_state(low, high, pids), *(t for t in earlier if t.num_rows)]
 
     def span(self) -> tuple[int, int] | None:
         """The least and largest value of the new rows."""
