@@ -28,9 +28,10 @@ $(STAMP): pyproject.toml scripts/make-venv
 demo: setup  ## Run the network monitoring example on embedded Spark and draw a page of it
 	@OUT="$(OUT)" scripts/demo
 
-# Hypothesis' ci profile has no deadlines (the machine may be busy) and tries the same examples each time.
+# Hypothesis' ci profile has no deadlines (the machine may be busy) and tries the same examples each time. Two processes, each
+# with files of tests of its own and one Spark: most tests keep one core busy.
 test: setup  ## Run the tests (under ten minutes on two cores)
-	$(PY) -m pytest -q --hypothesis-profile=ci --durations=10
+	$(PY) -m pytest -q -n 2 --dist loadfile --hypothesis-profile=ci --durations=10
 
 test-all: setup  ## Run the tests, the slow ones too
 	$(PY) -m pytest -q -m '' --durations=20

@@ -167,6 +167,14 @@ def _retain(_: click.Context, __: click.Parameter, value: str | None) -> str | N
     return _checked(parse_retention, value)
 
 
+def _slots(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
+    if value is None or value == "auto":
+        return value
+    if not value.isdecimal() or not 1 <= int(value) <= 1024:
+        raise click.BadParameter(f"{value!r}; expected a number from 1 to 1024, or auto")
+    return int(value)
+
+
 def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
     try:
         if value is not None:
@@ -189,11 +197,13 @@ def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
 @click.option("--jars", metavar="FILES", help="Jars of sources, separated by commas.")
 @click.option("--conf", "settings", multiple=True, callback=_setting, metavar="KEY=VALUE",
               help="A setting of Spark. May be repeated.")  # fmt: skip
-@click.option(
-    "--slots", type=click.IntRange(1, 1024), help="Parallel parts of the state; may change at any time: `headrace slots`."
-)
+@click.option("--slots", metavar="N|auto", callback=_slots,
+              help="Parallel parts of the state; may change at any time: `headrace slots`. With auto the run adapts them "
+              "to its trigger, its backlog and Spark's executors.")  # fmt: skip
 @click.option("--balance", type=click.Choice(POLICY_NAMES), default=POLICY_NAMES[0], show_default=True,
               help="How mini-partitions move between slots while the set runs.")  # fmt: skip
+@click.option("--partition-by", metavar="KEYS",
+              help="Partition state by this where it serves, e.g. 'srcIP, destIP'.  [default: by what is best]")  # fmt: skip
 @click.option(
     "--sink", "sinks", multiple=True, callback=_sink, metavar="SINK",
     help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR. May be repeated.",
@@ -215,8 +225,9 @@ def run(
     packages: str | None,
     jars: str | None,
     settings: dict[str, str],
-    slots: int | None,
+    slots: int | str | None,
     balance: str,
+    partition_by: str | None,
     sinks: tuple[str, ...],
     retain: str | None,
     page: Path | None,
@@ -240,6 +251,7 @@ def run(
       headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --sink csv:out/csv
       headrace run queries.sql --checkpoint out/netmon --retain '7 days'
       headrace run queries.sql --checkpoint out/netmon --master spark://host:7077 --slots 16
+      headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --slots auto
       headrace run queries.sql --checkpoint out/orders --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0
     """
     if available_now and trigger:
@@ -270,6 +282,7 @@ def run(
         master=master,
         conf=settings | {k: v for k, v in asked.items() if v},
         balance=balance,
+        partition_by=partition_by,
     )
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)
@@ -327,7 +340,7 @@ def _need_java() -> None:
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--format", "format_", type=click.Choice(["text", "json", "dot"]), default="text", show_default=True
+    "--format", "format_", type=click.Choice(["text", "json", "dot", "html"]), default="text", show_default=True
 )
 @click.option("--verbose", "-v", is_flag=True, help="Also show what was weighed to partition streams, and the SQL of every step.")
 def explain(file: Path, format_: str, verbose: bool) -> None:
@@ -339,10 +352,16 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
       headrace explain queries.sql
       headrace explain queries.sql --verbose
       headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
+      headrace explain queries.sql --format html > plan.html
     """
     session = _read_session(file)
     session.check(installed=False)  # what `run` will be given is not known
-    click.echo(session.explain(format=format_, verbose=verbose))
+    if format_ == "html":
+        from headrace.report.page import render_plan_page
+
+        click.echo(render_plan_page(str(file), json.loads(session.explain(format="json"))), nl=False)
+    else:
+        click.echo(session.explain(format=format_, verbose=verbose))
 
 
 def _read_session(file: Path) -> Session:
@@ -498,7 +517,7 @@ def state(checkpoint: str, format_: str, all_pids: bool, by: str | None) -> None
     if by is not None:
         lines = load.list_load(log, by)
         click.echo(json.dumps(lines, indent=2)) if format_ == "json" else Console().print(
-            load.draw_load(lines, by, all_pids)
+            load.draw_load(lines, by, all_pids, load.describe_fit(log))
         )
         return
     found = summary.summarize(log)

@@ -48,7 +48,7 @@ from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
 from headrace.state import ManifestLog, Store
-from headrace.state.slot_requests import check_slot_count
+from headrace.state.slot_requests import AUTO, check_slot_count
 from headrace.windows.duration import parse_retention, parse_trigger
 
 if TYPE_CHECKING:
@@ -133,16 +133,17 @@ class Session:
         self,
         spark: SparkSession | None = None,
         checkpoint: str | Path | None = None,
-        slots: int | None = None,
+        slots: int | str | None = None,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
         balance: str | None = None,
+        partition_by: str | None = None,
     ) -> None:
-        if slots is not None:
+        if slots is not None and slots != AUTO:
             check_slot_count(slots)
         if balance is not None:
             find_policy(balance)
-        self._balance = balance
+        self._balance, self._partition_by = balance, partition_by
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._slots = slots
@@ -311,7 +312,7 @@ class Session:
         `verbose` adds what was weighed to partition the streams, and the SQL of every step.
         """
         graph = self.graph
-        plan = optimize(graph, DuckTyper(graph, self._user), Settings(self._user))
+        plan = optimize(graph, DuckTyper(graph, self._user), Settings(self._user, partition_by=self._partition_by))
         text = explain_plan(plan, format)
         if not verbose or format != "text":
             return text
@@ -367,6 +368,7 @@ class Session:
             parse_retention(retain) if retain is not None else None,
             self._tables,
             self._balance,
+            self._partition_by,
         )
 
     def results(self, name: str) -> Any:

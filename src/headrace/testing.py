@@ -62,6 +62,7 @@ class LocalRun:
         bounds: Mapping[str, Callable[[], Any]] | None = None,
         tables: Mapping[str, TableRows] | None = None,
         balance: str = "static",
+        partition_by: str | None = None,
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
@@ -78,6 +79,7 @@ class LocalRun:
             slots,
             usual_slots=2,
             balance=balance,
+            partition_by=partition_by,
         )
         self.driver.memory, self.driver.scratch = memory, self._directory.name
         self.driver.in_background = False

@@ -11,6 +11,7 @@ from scipy.optimize import nnls
 
 from headrace.balance import POLICIES
 from headrace.balance.controller import LEARNT
+from headrace.balance.list_moves import list_moves
 from headrace.balance.seconds_model import solve_nonnegative
 from headrace.balance.statistics import (
     Statistics,
@@ -54,7 +55,7 @@ class NoisySlots:
         came = self.random.poisson(self.share * rows)
         orders: Any = SimpleNamespace(route=route, slots=slots, memory=None)
         load = self.balancer.read([self._report(route, slot, came) for slot in range(slots)], orders)
-        self.moved.append(load.moved)
+        self.moved.append(len(list_moves(self.manifest.route, route)))
         self.balancer.observe(load)
         self.manifest = SimpleNamespace(route=route, slots=slots, version=self.manifest.version + 1)
 

@@ -196,11 +196,11 @@ def test_a_number_of_slots_that_is_none_is_refused_where_it_is_given(bad: Any) -
 def test_reports_tell_the_load_of_slots_and_mini_partitions() -> None:
     """The manifest has what each slot and mini-partition did, and the report the imbalance and the moves."""
     run = LocalRun(SCRIPT, slots=3)
-    run.push(**BATCHES[0])
+    before = run.push(**BATCHES[0])
     run.rescale(2)
     manifest = run.push(**BATCHES[1])
     report, by_slot, by_pid = manifest.report, manifest.load["by_slot"], manifest.load["by_pid"]
-    assert len(by_slot["busy"]) == len(report["slot_seconds"]) == 2 and min(by_slot["busy"]) > 0
+    assert len(by_slot["busy"]) == len(report["slot_loads"]) == 2 and min(by_slot["busy"]) > 0
     mean = sum(by_slot["busy"]) / 2
     assert report["imbalance"] == pytest.approx(max(by_slot["busy"]) / mean, abs=0.01)
     assert (
@@ -216,7 +216,10 @@ def test_reports_tell_the_load_of_slots_and_mini_partitions() -> None:
         and -1 in by_pid["last_touch"]
     )
     assert sum(by_pid["results"]) > 0 and sum(by_pid["rows"]) > 0
-    assert report["moved"] > 0 and run.log.read(1).report["moved"] == 0
+    assert [s["seconds"] for s in report["slot_loads"]] == pytest.approx(by_slot["busy"], abs=1e-5)
+    moved = [[pid, a, b] for pid, (a, b) in enumerate(zip(before.route, manifest.route, strict=True)) if a != b]
+    assert 0 < len(report["moves"]) <= len(moved) and before.report["moves"] == []
+    assert [d != "0" for d in report["heat"]] == [rows > 0 for rows in by_pid["rows"]]
 
 
 def invoke(*arguments: str) -> Any:

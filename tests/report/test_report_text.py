@@ -68,7 +68,7 @@ def test_log_line_is_stable() -> None:
     """The line is an interface: scripts grep it, so it is pinned down to the letter."""
     assert log_line(report(3, queries=1)) == (
         "batch=3 rows=1000 seconds=0.500 rows_per_s=2000 results=30 late=1 rejected=0 open_windows=3 "
-        "state_bytes=4096 state_rows=77 segments=2 slots=2 imbalance=1.00 moved=0 stream.s0.rows=1000 stream.s0.late=1 "
+        "state_bytes=4096 state_rows=77 segments=2 slots=2 imbalance=1.00 moved=0 model_error=- stream.s0.rows=1000 stream.s0.late=1 "
         "stream.s0.rejected=0 stream.s0.max=2024-01-01T00:03:00Z "
         "stream.s0.low_watermark=2024-01-01T00:02:55Z stream.s0.lag=5s query.q0.results=30"
     )

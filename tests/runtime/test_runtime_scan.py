@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headrace.runtime.loop import Run
+from headrace.runtime.source_frame import find_owners
 from spark_kit import (
     EVENTS,
     at,
@@ -99,6 +100,16 @@ def test_folders_that_name_columns(spark: Any, tmp_path: Path) -> None:
         write(folder / f"k={key}", rows, number, EVENTS.remove(EVENTS.get_field_index("k")))
     run = both(spark, tmp_path, folder)
     assert {key for (key,) in multiset(run.results("q").arrow(), ["k"])} == {"a", "b"}
+
+
+def test_whose_a_file_is() -> None:
+    """The folder a file is in tells its stream, unless another stream reads it too."""
+    assert find_owners(["/a/1", "/ab/2", "/a/x/3"], ["/a", "/ab/"]) == [0, 1, 0]
+    assert find_owners(["/a/1", "/a/b/2"], ["/a", "/a/b"]) is None
+    assert find_owners(["/a/1"], ["/a", "/a"]) is None
+    assert find_owners(["/c/1"], ["/a", "/b"]) is None
+    assert find_owners(["/a/1", "/c/2"], ["/a"]) == [0, 0]
+    assert find_owners(["/c/1"], ["/a", ""]) == [1]  # one that reads no folder
 
 
 @pytest.mark.parametrize(("of_a", "of_b"), [(3, 2), (2, 4)])

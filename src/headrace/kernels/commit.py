@@ -50,6 +50,7 @@ def make_orders(
     since: int = 0,
     told: Mapping[str, Observation] | None = None,
     tables: Mapping[str, str] | None = None,
+    preaggregate: bool = True,
 ) -> Orders:
     """The orders for the batch that follows `manifest`, on a route over `slots` slots."""
     known = {n.name for n in program.nodes}
@@ -69,6 +70,7 @@ def make_orders(
         since=since,
         told=told or {},
         tables=tables or {},
+        preaggregate=preaggregate,
     )
 
 

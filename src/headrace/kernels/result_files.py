@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 
 from headrace.state import ResultFile, Store
 
+_BOUNDS = ("window_start", "window_end")
+
 
 class ResultWriter:
     """One file per query, written piece by piece."""
@@ -27,7 +29,7 @@ class ResultWriter:
             schema = read_schema(self.schemas[query])
             path = name_file(f"results/{query}", self.version)
             out = self.store.open_output(path)
-            self._open[query] = (path, pq.ParquetWriter(out, schema, use_dictionary=_repetitive(schema)), out)
+            self._open[query] = (path, pq.ParquetWriter(out, schema, **_encode(schema)), out)
         writer = self._open[query][1]
         writer.write_table(table.cast(writer.schema))
         self._rows[query] = self._rows.get(query, 0) + table.num_rows
@@ -50,7 +52,7 @@ def write_file(store: Store, folder: str, version: int, table: pa.Table, schema:
     target = read_schema(schema)
     path = name_file(folder, version)
     with store.open_output(path) as out:
-        pq.write_table(table.cast(target), out, use_dictionary=_repetitive(target))
+        pq.write_table(table.cast(target), out, **_encode(target))
     return ResultFile(path, table.num_rows, store.size(path))
 
 
@@ -62,6 +64,13 @@ def read_schema(encoded: bytes) -> pa.Schema:
     return pa.ipc.read_schema(pa.py_buffer(encoded))
 
 
-def _repetitive(schema: pa.Schema) -> list[str]:
-    """Columns worth a dictionary in Parquet: not numbers, for which looking for repetitions takes half the time."""
-    return [f.name for f in schema if not pa.types.is_primitive(f.type) or pa.types.is_temporal(f.type)]
+def _encode(schema: pa.Schema) -> dict[str, Any]:
+    """How columns are written to Parquet. Numbers get no dictionary, since to look for repetitions takes half the time;
+    nor do times, of which differences are written, except the bounds of windows, which repeat.
+    """
+    plain = [f for f in schema if pa.types.is_primitive(f.type) and f.name not in _BOUNDS]
+    times = [f.name for f in plain if pa.types.is_timestamp(f.type)]
+    return {
+        "use_dictionary": [f.name for f in schema if f not in plain],
+        "column_encoding": dict.fromkeys(times, "DELTA_BINARY_PACKED"),
+    }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -74,10 +75,11 @@ def run_slot(
     program: Program, orders: Orders, level: int, received: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The stateful stage over what one slot received."""
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), time.process_time()
     arrived: list[tuple[str, pa.Table]] = []
     sources: list[SourceReport] = []
     frontiers: Frontiers | None = None
+    sizes: dict[str, int] = {}
     slot: int | None = None
     for at, node, payload in payloads.read_rows(received):
         slot = at
@@ -93,6 +95,7 @@ def run_slot(
             yield payloads.make_row(at, node, payload)
         else:
             arrived.append((node, payloads.read_table(payload)))
+            sizes[node] = sizes.get(node, 0) + payload.size
     if slot is None:
         return
     after = frontiers if frontiers is not None else fold_progress(program, orders, sources)
@@ -102,7 +105,9 @@ def run_slot(
         if level + 1 < len(program.levels):
             for each in range(orders.slots):
                 yield payloads.make_message(each, LevelProgress(after))
-        yield payloads.make_message(0, run.finish(sources if slot == 0 else []))
+        report = run.finish(sources if slot == 0 else [])
+        timings = replace(report.timings, cpu=time.process_time() - busy)
+        yield payloads.make_message(0, replace(report, timings=timings, received=sizes))
     except BaseException:
         with suppress(Exception):  # the first error is the one to tell
             run.close()

@@ -71,7 +71,7 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
             counts[name] = replace(counts[name], files=(*counts[name].files, file))
         for node, feed in feeds:
             if feed.stream == name:
-                partial = fetch_arrow(con, preaggregate_sql(node, feed, program.pids))
+                partial = fetch_arrow(con, preaggregate_sql(node, feed, program.pids, orders.preaggregate))
                 for slot, part in payloads.split_by_slot(partial, orders.route, orders.slots):
                     yield from payloads.make_payloads(slot, node.name, part)
         for rows, given in row_feeds:
@@ -101,14 +101,15 @@ def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
     )
 
 
-def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int) -> str:
-    """Rows of `src` to partial rows (pid, pane, k…, p…) of a node."""
+def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int, by_group: bool = True) -> str:
+    """Rows of `src` to partial rows (pid, pane, k…, p…) of a node: one for each pane and group, or for each row."""
     keys = [f"{k} AS k{i}" for i, k in enumerate(feed.keys)]
     subs = [f"{s} AS p{i}" for i, s in enumerate(feed.subs)]
     where = f" WHERE {feed.where}" if feed.where else ""
     pane = f"{pane_sql('_t', *node.grid)} AS pane"
-    inner = f"SELECT {', '.join([pane, *keys, *subs])} FROM src{where}"
-    inner += group_by(["pane", *(f"k{i}" for i in range(len(keys)))])
+    source = "src" if by_group else "(SELECT *, row_number() OVER () AS _row FROM src)"
+    inner = f"SELECT {', '.join([pane, *keys, *subs])} FROM {source}{where}"
+    inner += group_by(["pane", *(f"k{i}" for i in range(len(keys))), *([] if by_group else ["_row"])])
     return f"SELECT {pid_sql(node, pids)} AS pid, * FROM ({inner})"
 
 

@@ -42,10 +42,12 @@ from headrace.optimizer.plan import (
     TransitTable,
 )
 from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column
+from headrace.partitioning.advise_partitioning import read_proposal
 from headrace.partitioning.choose_table_keys import TableKey, choose_join_keys, choose_table_keys
 from headrace.partitioning.common_keys import common_keys
 from headrace.partitioning.express_key import express_key, number_columns
 from headrace.partitioning.recognize_key import recognize_key
+from headrace.partitioning.restrictions import StreamRestriction
 from headrace.windows import share_grid
 
 
@@ -62,6 +64,9 @@ class _Placing:
         self.exchanges: list[Exchange] = []
         self.inputs_of: dict[str, tuple[str, ...]] = {}
         self.shared: dict[Hashable, str] = {}  # what tables of rows agree on -> table
+        wanted = plan.settings.partition_by
+        proposal = read_proposal(self.graph, wanted, "partition by") if wanted is not None else {}
+        self.limits = {s: StreamRestriction(keys, fixed=True) for s, keys in proposal.items()}
 
     def run(self) -> Plan:
         for table in self.plan.tables.values():
@@ -110,7 +115,7 @@ class _Placing:
     def _choose_keys(self, members: list[Aggregate]) -> tuple[TableKey, ...]:
         """Of a table over rows: as chosen for all it is read together with, if tasks can compute that."""
         readers = self._list_readers(members)
-        chosen = choose_table_keys(self.graph, members, readers, self.plan.settings.pids)
+        chosen = choose_table_keys(self.graph, members, readers, self.plan.settings.pids, self.limits)
         if chosen is None or not self._can_compute(members[0].name, chosen):
             return common_keys(self.graph, members, readers)
         return chosen

@@ -47,6 +47,7 @@ class Settings:
     time_zone: str = "UTC"
     spark_reads: str = ""  # why Spark must read all sources, if it must
     folders: Mapping[str, str] = field(default_factory=dict)  # stream -> the folder its files are known to be in
+    partition_by: str | None = None  # partition by this where it serves, like 'srcIP, destIP'; None: by what is best
 
     def generation(self, relation: str) -> int:
         return self.generations.get(relation.split("$")[0], 0)

@@ -59,7 +59,7 @@ def advise_graph(graph: Graph, by: str | None = None) -> list[str]:
     return said + advise_partitioning(describe_workload(graph), restrictions, proposed)
 
 
-def read_proposal(graph: Graph, text: str) -> dict[str, tuple[PartitioningKey, ...]]:
+def read_proposal(graph: Graph, text: str, option: str = "--by") -> dict[str, tuple[PartitioningKey, ...]]:
     """Keys by stream from text: expressions for all streams that have the columns, or `stream: expressions; …`."""
     found: dict[str, tuple[PartitioningKey, ...]] = {}
     for part in text.split(";"):
@@ -68,13 +68,14 @@ def read_proposal(graph: Graph, text: str) -> dict[str, tuple[PartitioningKey, .
         used = {c.name.lower() for e in expressions for c in e.find_all(exp.Column)}
         names = {s.lower(): s for s in graph.streams}
         if colon and name.strip().lower() not in names:
-            raise OptionError(f"--by {part.strip()!r}: there is no stream {name.strip()!r}; there are {', '.join(graph.streams)}")
+            known = ", ".join(graph.streams)
+            raise OptionError(f"{option} {part.strip()!r}: there is no stream {name.strip()!r}; there are {known}")
         streams = [names[name.strip().lower()]] if colon else list(graph.streams)
         if not colon:
             streams = [s for s in streams if used <= {c.lower() for c, _ in graph.streams[s].columns}]
             if not streams:
-                raise OptionError(f"--by {part.strip()!r}: no stream has all of the columns {', '.join(sorted(used))}")
-        found |= {s: read_key_list(graph.streams[s], expressions, f"--by, stream {s}") for s in streams}
+                raise OptionError(f"{option} {part.strip()!r}: no stream has all of the columns {', '.join(sorted(used))}")
+        found |= {s: read_key_list(graph.streams[s], expressions, f"{option}, stream {s}") for s in streams}
     return found
 
 

@@ -17,19 +17,26 @@ from collections.abc import Collection, Sequence
 from headrace.logical.graph import Aggregate, Graph, Join, Rows, inputs_of
 from headrace.partitioning.express_key import GIVEN
 from headrace.partitioning.requirement import find_partition_steps
+from headrace.partitioning.restrictions import Restrictions
 from headrace.partitioning.search_partitioning import describe_workload, search_partitioning
 
 TableKey = int | str  # the number of a group-by value, or an expression over k0, k1, …
 
 
 def choose_table_keys(
-    graph: Graph, members: Sequence[Aggregate], readers: Collection[str], pids: int
+    graph: Graph,
+    members: Sequence[Aggregate],
+    readers: Collection[str],
+    pids: int,
+    limits: Restrictions | None = None,
 ) -> tuple[TableKey, ...] | None:
-    """The partitioning of a table whose `members` share their keys; only `readers` are asked. None: it is not served."""
+    """The partitioning of a table whose `members` share their keys, within `limits`; only `readers` are asked. None: it is not
+    served.
+    """
     together = find_read_together(graph, [m.name for m in members], readers)
     plan = describe_workload(graph, together, delivered=(), pids=pids)
-    choice = search_partitioning(plan)
     requirement = plan.requirements[members[0].name]
+    choice = search_partitioning(plan, {s: one for s, one in (limits or {}).items() if s in requirement.sources})
     if any(m.name not in choice.cost.compatible for m in members):
         return None
     steps = find_partition_steps(requirement, choice.partitioning, plan.types)

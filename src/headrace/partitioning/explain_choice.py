@@ -87,6 +87,8 @@ def export_choice(choice: PartitioningChoice) -> dict[str, Any]:
                 "maximum": c.cost.maximum,
                 "total": c.cost.total,
                 "serves": sorted(n for n in c.cost.compatible if choice.plan.requirements[n].views is not None),
+                "chosen": set(c.partitioning.groups) <= set(choice.partitioning.groups)
+                and bool(c.partitioning.groups or not choice.partitioning.groups),
             }
             for c in choice.candidates
         ],

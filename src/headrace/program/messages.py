@@ -71,6 +71,7 @@ class Orders:
     since: int = 0  # the clock when the run began: silence before it means nothing
     told: Mapping[str, Observation] = field(default_factory=dict)  # stream -> bounds from beside it
     tables: Mapping[str, str] = field(default_factory=dict)  # static table -> the file of the version to use
+    preaggregate: bool = True  # False: source tasks send a partial row for every row
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ class Timings:
     keep: float = 0.0
     total: float = 0.0
     wait: float = 0.0  # for input, before that
+    cpu: float = 0.0  # of the processor, for all of it
 
 
 @dataclass(frozen=True)
@@ -141,3 +143,4 @@ class SlotReport:
     sources: tuple[SourceReport, ...] = ()  # slot 0 of level 0 hands on what the source tasks say
     executor: str = ""  # where it ran
     peak_memory: int = 0  # bytes, the most its worker ever had
+    received: Mapping[str, int] = field(default_factory=dict)  # node -> bytes of rows that came through the exchange

@@ -38,8 +38,18 @@ def list_load(log: ManifestLog, by: str) -> Lines:
     return [line | {"over_mean": round(line["busy"] / mean, 3) if mean > 0 else 1.0} for line in lines]
 
 
-def draw_load(lines: Lines, by: str, everything: bool = False) -> RenderableType:
-    """The lines for a terminal: slots by number, mini-partitions by falling rows of the batch."""
+def describe_fit(log: ManifestLog) -> str:
+    """How good the model is that gives the seconds of mini-partitions."""
+    last = log.latest()
+    error = last.load.get("model", {}).get("error") if last is not None else None
+    if error is None:
+        return "seconds of mini-partitions are not fitted: too few batches, or nothing balances (static)"
+    shown = "seconds" in last.load.get("by_pid", {}) if last is not None else False
+    return f"fitted seconds are off by {error:.0%} of a slot's seconds" + ("" if shown else ", too much to show them")
+
+
+def draw_load(lines: Lines, by: str, everything: bool = False, fit: str = "") -> RenderableType:
+    """The lines for a terminal: slots by number, mini-partitions by falling rows of the batch; `fit` is said below these."""
     if by == "slot":
         columns = ("slot", "busy", "over mean", "load", "close", "keep", "waited", "peak memory", "executor")
         of_slots = [
@@ -68,4 +78,5 @@ def draw_load(lines: Lines, by: str, everything: bool = False) -> RenderableType
     ]  # fmt: skip
     table = draw_table("mini-partitions in the last batch", names, rows)
     rest = len(ordered) - len(shown)
-    return Group(table, Text(f"… {rest:,} more; --all lists them", style="dim")) if rest else table
+    below = [f"… {rest:,} more; --all lists them"] if rest else []
+    return Group(table, *(Text(line, style="dim") for line in [*below, *([fit] if fit else [])]))

@@ -36,6 +36,7 @@ def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
     yield "slots", report.slots
     yield "imbalance", f"{report.imbalance:.2f}"
     yield "moved", report.moved
+    yield "model_error", "-" if report.model_error is None else f"{report.model_error:.2f}"
     for name, stream in report.streams.items():
         key = f"stream.{_word(name)}"
         yield f"{key}.rows", stream.rows

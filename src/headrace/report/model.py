@@ -79,11 +79,15 @@ class QueryReport:
 
 @dataclass(frozen=True, slots=True)
 class SlotLoad:
-    """One slot in one batch, all levels together: partial rows that came in, seconds of work, state it holds."""
+    """One slot in one batch, all levels together: partial rows that came in and their bytes, seconds of work (and of the
+    processor), state it holds.
+    """
 
     rows: int
     seconds: float
     state_bytes: int
+    received_bytes: int = 0
+    cpu: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +95,11 @@ class BatchReport:
     """One committed batch.
 
     `phases` says where its seconds went: `job` is the whole Spark job, in which the slowest slot spent `load`, `close`
-    and `keep`. `tables` has the rows that came to each table of state, by its label in the plan. `slot_seconds` is how long
-    each slot took; `imbalance` is the slowest slot over the mean, `moved` the mini-partitions that a policy or another number
-    of slots gave to another slot before it. `notes` are for the user, like a request that was refused.
+    and `keep`. `tables` has the rows that came to each table of state, by its label in the plan, `table_bytes` the
+    bytes of those that came through an exchange. `imbalance` is the slowest slot over the mean, `moves` the mini-partitions
+    that a policy or another number of slots gave to another slot before it: which, from where, to where. `heat` has a digit
+    for each mini-partition, its load against the mean (`balance.heat_levels`). `model_error` is how far the model of seconds
+    is off, as a share of a slot's; None if it has not been tried. `notes` are for the user, like a request that was refused.
     """
 
     batch_id: int
@@ -109,11 +115,23 @@ class BatchReport:
     slots: int = 1
     phases: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, int] = field(default_factory=dict)
+    table_bytes: Mapping[str, int] = field(default_factory=dict)
     slot_loads: tuple[SlotLoad, ...] = ()
     imbalance: float = 1.0
-    moved: int = 0
-    slot_seconds: tuple[float, ...] = ()
+    moves: tuple[tuple[int, int, int], ...] = ()
+    heat: str = ""
+    model_error: float | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def moved(self) -> int:
+        """How many mini-partitions moved before it."""
+        return len(self.moves)
+
+    @property
+    def slot_seconds(self) -> tuple[float, ...]:
+        """How long each slot worked."""
+        return tuple(one.seconds for one in self.slot_loads)
 
     @property
     def late(self) -> int:
@@ -129,7 +147,7 @@ class BatchReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps`."""
-        lists = {"slot_seconds": list(self.slot_seconds), "notes": list(self.notes)}
+        lists = {"moves": [list(move) for move in self.moves], "notes": list(self.notes)}
         return {**asdict(self), "slot_loads": [asdict(one) for one in self.slot_loads], **lists}
 
     @classmethod
@@ -142,9 +160,10 @@ class BatchReport:
             }
             known["slot_loads"] = tuple(SlotLoad(**_known(SlotLoad, v)) for v in data.get("slot_loads", ()))
             known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
-            known |= {name: tuple(known.get(name, ())) for name in ("slot_seconds", "notes")}
+            known["moves"] = tuple((int(pid), int(a), int(b)) for pid, a, b in data.get("moves", ()))
+            known["notes"] = tuple(data.get("notes", ()))
             return cls(**known)
-        except (TypeError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise OptionError(
                 f"not a batch report: {str(data)[:80]} ({error!r}); expected what to_json() makes"
             ) from error

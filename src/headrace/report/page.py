@@ -19,7 +19,9 @@ from typing import Any
 
 from headrace.report import chart, plan_drawing, text
 from headrace.report.chart import Chart, Series
+from headrace.report.heat_map import draw_balance
 from headrace.report.model import BatchReport, Totals
+from headrace.report.partitioning_drawing import draw_partitioning_section
 from headrace.report.results import draw_results, draw_table
 from headrace.report.run_details import count_edges, draw_slots, split_seconds
 
@@ -38,13 +40,14 @@ def render_page(
     reports: Sequence[BatchReport],
     queries: Mapping[str, Mapping[str, Any]],
     late: Mapping[str, Mapping[str, Any]] | None = None,
+    partitioning: Mapping[str, Any] | None = None,
 ) -> str:
     """The page as text.
 
     `plan` is {nodes: [{id, label, kind, detail}], edges: [[from, to]]}; `queries` maps a name to {sql,
     columns, rows} (and `total`, when `rows` are only the last of more), `late` a stream to the last of its late rows.
+    `partitioning` is what EXPLAIN says of it.
     """
-    style = files("headrace.report").joinpath("page.css").read_text(encoding="utf-8")
     counts = count_edges(plan, reports)
     drawing = plan_drawing.draw(plan, counts)
     legend = '<p class="none">At an edge: rows that passed along it. Into state go partial rows, one per pane and group.</p>'
@@ -54,18 +57,41 @@ def render_page(
         f'<h2>Plan</h2><div class="card scroll">{drawing}</div>{legend if counts else ""}' if drawing else "",
         "<h2>How it ran</h2>" + _charts(reports),
         draw_slots(reports),
+        draw_balance(reports),
+        draw_partitioning_section(partitioning or {}),
         _late(late or {}),
         "<h2>Queries and results</h2>" + "".join(_query(name, one, flushed) for name, one in queries.items()),
     ]
+    return frame_page(title, _when(reports), sections, "Times are UTC. Hover over a chart for its values.")
+
+
+def render_plan_page(title: str, plan: Mapping[str, Any]) -> str:
+    """EXPLAIN as a page, from what it gives as JSON: the plan, what was weighed to partition the streams, the queries."""
+    drawing = plan_drawing.draw(plan["graph"])
+    sections = [
+        f'<h2>Plan</h2><div class="card scroll">{drawing}</div>',
+        draw_partitioning_section(plan["partitioning"]),
+        "<h2>Queries</h2>",
+        *(
+            f'<div class="card query"><h3>{escape(name)}</h3><div class="split"><pre>{highlight(sql)}</pre></div></div>'
+            for name, sql in plan["queries"].items()
+        ),
+    ]
+    return frame_page(title, "How these queries would run together. Bytes are estimates, to be compared.", sections)
+
+
+def frame_page(title: str, subtitle: str, sections: Sequence[str], footer: str = "") -> str:
+    """Sections as a whole page."""
+    style = files("headrace.report").joinpath("page.css").read_text(encoding="utf-8")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f"<title>{escape(title)}</title><style>{style}</style></head><body><main>"
         f'<header><p class="brand">headrace</p><h1>{escape(title)}</h1>'
-        f"<p>{escape(_when(reports))}</p></header>"
+        f"<p>{escape(subtitle)}</p></header>"
         f"{''.join(sections)}"
-        "<footer>Times are UTC. Hover over a chart for its values.</footer></main></body></html>\n"
+        f"<footer>{escape(footer)}</footer></main></body></html>\n"
     )
 
 
@@ -198,10 +224,21 @@ def _run_charts(reports: Sequence[BatchReport]) -> Iterator[Chart]:
         text.number,
         "area",
     )
+    if any(report.slots > 1 for report in reports):
+        imbalance = [Series("slowest over mean", [_mean(g, lambda r: r.imbalance) for g in groups])]
+        yield one("Imbalance", f"slowest slot over the mean, {each}", imbalance, _times, "line")
+    if any(report.moves for report in reports):
+        moved = [Series("moved", [float(sum(r.moved for r in g)) for g in groups])]
+        total = "per batch" if width == 1 else f"in {width} batches"
+        yield one("Moves", f"mini-partitions given to another slot, {total}", moved, text.number, "bar")
     if any(report.late or report.rejected for report in reports):
         late = [Series("late", [_mean(g, lambda r: r.late) for g in groups])]
         rejected = [Series("rejected", [_mean(g, lambda r: r.rejected) for g in groups])]
         yield one("Late and rejected rows", each, late + rejected, text.number, "bar")
+
+
+def _times(value: float) -> str:
+    return f"{value:.2f}×"
 
 
 def _phases(groups: Sequence[Sequence[BatchReport]]) -> list[Series]:

@@ -18,17 +18,19 @@ from typing import Any
 
 _CHAR, _LINE, _PAD, _GAP_X, _GAP_Y = 7.0, 15.0, 11.0, 56.0, 16.0  # _CHAR: of the details' font
 _WRAP, _LINES = 34, 4
+_STYLES = ("stream", "query", "unserved")
 _COUNT_CHAR = 6.2  # of the counts at edges
 
 
 @dataclass(frozen=True)
 class _Box:
-    """A node as drawn; `kind` is a class of the style sheet (stream, shared, query or other)."""
+    """A node as drawn; `style` is a class of the style sheet: stream, shared, query or unserved."""
 
     label: str
     kind: str
     lines: tuple[str, ...]
     title: str
+    style: str = "shared"
 
     @property
     def width(self) -> float:
@@ -41,7 +43,8 @@ class _Box:
 
 
 def draw(plan: Mapping[str, Any], counts: Mapping[tuple[str, str], str] | None = None) -> str:
-    """An SVG of `plan`: nodes [{id, label, kind, detail}], edges [[from, to]] (unknown ends are ignored).
+    """An SVG of `plan`: nodes [{id, label, kind, detail}], edges [[from, to]] (unknown ends are ignored). Nodes of kind stream or
+    query look so; others as their `style` says.
 
     `counts` is what to write at edges, by their ends.
     """
@@ -69,7 +72,9 @@ def _box(node: Mapping[str, Any]) -> _Box:
         r"\$\d+", "", str(node.get("label") or node["id"])
     )  # a part of a query goes by the query's name
     shown = label if len(label) <= _WRAP else label[: _WRAP - 1] + "…"
-    return _Box(shown, str(node.get("kind") or "node"), tuple(lines), f"{label}\n{whole}".strip())
+    kind = str(node.get("kind") or "node")
+    style = str(node.get("style") or kind)
+    return _Box(shown, kind, tuple(lines), f"{label}\n{whole}".strip(), style if style in _STYLES else "shared")
 
 
 def _places(
@@ -160,7 +165,6 @@ def _svg(
                 parts.append(f'<path class="edge" d="M{bx:.1f} {y2:.1f}H{bx + corner[b][2]:.1f}"/>')
     for name, box in boxes.items():
         bx, by, width, height = corner[name]
-        css = box.kind if box.kind in ("stream", "query") else "shared"
         texts = [
             f'<text class="kind" x="{_PAD}" y="17">{escape(box.kind)}</text>',
             f'<text class="label" x="{_PAD}" y="33">{escape(box.label)}</text>',
@@ -170,7 +174,7 @@ def _svg(
             ),
         ]
         parts.append(
-            f'<g class="node {css}" transform="translate({bx:.1f} {by:.1f})">'
+            f'<g class="node {box.style}" transform="translate({bx:.1f} {by:.1f})">'
             f'<title>{escape(box.title)}</title><rect width="{width:.1f}" height="{height:.1f}" rx="7"/>'
             f"{''.join(texts)}</g>"
         )

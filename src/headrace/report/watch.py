@@ -147,8 +147,9 @@ def write_page(
     streams = reports[-1].streams if reports else ()
     late = {name: _sample(CommittedFiles(log, name, late=True), ipv4, LATE_ROWS) for name in streams}
     page.parent.mkdir(parents=True, exist_ok=True)
-    graph = json.loads(plan)["graph"]
-    page.write_text(render_page(title, graph, reports, results, late), encoding="utf-8")
+    data = json.loads(plan)
+    text = render_page(title, data["graph"], reports, results, late, data.get("partitioning"))
+    page.write_text(text, encoding="utf-8")
 
 
 def _sample(outputs: CommittedFiles, ipv4: tuple[str, ...], count: int) -> dict[str, Any]:

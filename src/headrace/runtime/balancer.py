@@ -18,7 +18,7 @@ import numpy as np
 from headrace.balance import ControllerState, ControllerStep, Statistics, control, read_reports
 from headrace.balance.controller import LEARNT, find_policy
 from headrace.balance.seconds_model import price_pids
-from headrace.balance.statistics import Activity, measure_imbalance
+from headrace.balance.statistics import Activity, Floats, measure_imbalance
 from headrace.program.messages import Orders, SlotReport
 from headrace.state import Manifest, rescale
 
@@ -57,10 +57,8 @@ class Balancer:
         seconds = (
             price_pids(model, activity) if model is not None and model.error <= LEARNT and activity else None
         )
-        carried = self._step is not None and _flat(self._step) == orders.route
-        return BatchLoad(
-            seen, activity, seconds, self._step.moved if carried and self._step is not None else 0, reports
-        )
+        error = model.error if model is not None and model.level > 0 else None
+        return BatchLoad(seen, activity, seconds, error, reports)
 
     def observe(self, load: BatchLoad) -> None:
         """That batch is committed."""
@@ -77,17 +75,23 @@ class BatchLoad:
         self,
         seen: Statistics,
         activity: dict[str, Activity],
-        seconds: np.ndarray[Any, np.dtype[np.float64]] | None,
-        moved: int,
+        seconds: Floats | None,
+        error: float | None,
         reports: Sequence[SlotReport],
     ) -> None:
-        self.seen, self.activity, self.reports, self.moved = seen, activity, reports, moved
+        self.seen, self.activity, self.reports, self.error = seen, activity, reports, error
         self._seconds = seconds
 
     @property
     def imbalance(self) -> float:
         """The slowest slot over the mean."""
         return measure_imbalance(self.seen.slots.busy)
+
+    @property
+    def work(self) -> Floats:
+        """What each mini-partition cost: its fitted seconds, or its rows as long as the fit is not good."""
+        fitted = self._seconds
+        return fitted if fitted is not None and fitted.any() else self.seen.pids.rows
 
     def to_json(self) -> dict[str, Any]:
         """By slot and by mini-partition, for the manifest."""
@@ -108,7 +112,8 @@ class BatchLoad:
             for name in ("rows", "state_rows", "state_bytes", "results", "last_touch")
         }
         fitted = {} if self._seconds is None else {"seconds": np.round(self._seconds, 6).tolist()}
-        return {"by_slot": by_slot, "by_pid": by_pid | fitted}
+        model = {} if self.error is None else {"model": {"error": round(self.error, 4)}}
+        return {"by_slot": by_slot, "by_pid": by_pid | fitted} | model
 
 
 def _flat(step: ControllerStep) -> Route:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
+from headrace.balance.heat_levels import encode_heat
+from headrace.balance.list_moves import list_moves
 from headrace.kernels.commit import count_open_windows
 from headrace.logical.graph import Graph
 from headrace.program.messages import SlotReport
@@ -56,10 +58,12 @@ def make_report(
         slots=manifest.slots,
         phases=phases,
         tables=_count_arrived(program, reports),
+        table_bytes=_count_bytes(program, reports),
         slot_loads=tuple(_weigh_slot(slot, reports) for slot in range(manifest.slots)) if reports else (),
         imbalance=round(load.imbalance, 3),
-        moved=load.moved,
-        slot_seconds=tuple(round(float(s), 4) for s in load.seen.slots.busy),
+        moves=list_moves(before.route, manifest.route),
+        heat=encode_heat(load.work),
+        model_error=None if load.error is None else round(load.error, 4),
         notes=tuple(notes),
     )
 
@@ -74,11 +78,21 @@ def _count_arrived(program: Program, reports: list[SlotReport]) -> dict[str, int
     return found
 
 
+def _count_bytes(program: Program, reports: list[SlotReport]) -> dict[str, int]:
+    """Bytes that came to each table through an exchange."""
+    found: dict[str, int] = {}
+    for node in program.nodes:
+        found[node.label] = found.get(node.label, 0) + sum(r.received.get(node.name, 0) for r in reports)
+    return found
+
+
 def _weigh_slot(slot: int, reports: list[SlotReport]) -> SlotLoad:
     mine = [report for report in reports if report.slot == slot]
     activity = [one for report in mine for one in report.activity]
     return SlotLoad(
         sum(sum(one.rows) for one in activity),
-        sum(report.timings.total for report in mine),
+        round(sum(report.timings.total for report in mine), 6),
         sum(sum(one.state_bytes) for one in activity),
+        sum(sum(report.received.values()) for report in mine),
+        sum(report.timings.cpu for report in mine),
     )

@@ -40,12 +40,13 @@ from headrace.runtime.batch_report import make_report
 from headrace.runtime.committed_results import Results, schema_of
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.housekeeping import Housekeeping
+from headrace.runtime.slot_follower import SlotFollower
 from headrace.runtime.table_versions import ReadTable, TableVersions
 from headrace.sql import parse_query
 from headrace.sql.bind import Binder
 from headrace.sql.error_places import suggest
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store
-from headrace.state.slot_requests import SlotRequests, read_requests, request_slots
+from headrace.state.slot_requests import SlotRequests, forget_requests, read_requests, request_slots
 
 COLLECT_EVERY = 50  # batches between two compactions
 GRACE = 600.0  # seconds that an unneeded file is left alone, for readers that began before
@@ -72,6 +73,7 @@ class Driver:
         self.delivery: Delivery | None = None
         self.memory: int | None = None  # bytes for a slot's DuckDB
         self.scratch: str | None = None
+        self.preaggregate = True  # whether source tasks send groups or rows
         self.retention = Retention()
         self.in_background = True
         self.housekeeping = Housekeeping(store, lock.check)
@@ -83,6 +85,7 @@ class Driver:
         self._since = self.clock()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
         self.balancer = Balancer(balance, program.pids)
+        self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
         self._requests = SlotRequests()
 
     @property
@@ -92,7 +95,10 @@ class Driver:
     def make_orders(self, flush: bool = False) -> Orders:
         """The orders of the next batch."""
         self._requests = read_requests(self.store)
-        self.slots = self._requests.slots or self.slots
+        if self._requests.slots is not None:
+            self.slots, self.follower = self._requests.slots, None
+        elif self.follower is not None:
+            self.slots = self.follower.choose(self.manifest.slots)
         now = self.clock()
         tables = self.tables.choose(self.manifest.version + 1, now) if self.tables is not None else {}
         return make_orders(
@@ -109,6 +115,7 @@ class Driver:
             self._since,
             self.told,
             {name: version.path for name, version in tables.items()},
+            self.preaggregate,
         )
 
     def rescale(self, slots: int) -> None:
@@ -157,8 +164,11 @@ class Driver:
             raise InternalError(f"batch {orders.version}: {answers} slots of {orders.slots} answered")
         manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
         load = self.balancer.read(reports, orders)
+        notes = self._requests.refused
+        if self.follower is not None:
+            notes += self.follower.describe(self.manifest.slots)
         report = make_report(
-            self.graph, self.program, self.manifest, manifest, reports, started, ran, load, self._requests.refused
+            self.graph, self.program, self.manifest, manifest, reports, started, ran, load, notes
         )
         versions = self.tables.chosen if self.tables is not None else {}
         manifest = replace(manifest, report=report.to_json(), tables=versions, load=load.to_json())
@@ -166,6 +176,8 @@ class Driver:
         self.log.publish(manifest)
         before, self.manifest = self.manifest, manifest
         self.balancer.observe(load)
+        if self.follower is not None:
+            self.follower.observe(load.seen, report.rows, report.seconds)
         for path in self._requests.paths:
             self.store.delete(path)
         self._requests = SlotRequests()
@@ -224,6 +236,7 @@ def open_driver(
     folders: Mapping[str, str] | None = None,
     check: Callable[[Manifest | None], None] = lambda latest: None,
     balance: str = BALANCE,
+    partition_by: str | None = None,
 ) -> Driver:
     """The driver of a set on the checkpoint in `store`, which is ours alone from here on. `slots` is how many are
     wanted, whatever was requested before; else as many as the checkpoint has, or `usual_slots`. `check` may refuse what
@@ -240,7 +253,7 @@ def open_driver(
             plan_file.take_over(store, old, graph)
             old = None
         check(latest)
-        file = plan_file.reconcile(store, old, graph, time_zone)
+        file = plan_file.reconcile(store, old, graph, time_zone, partition_by)
         graph = _restore_order(graph, file, functions)
         settings = Settings(
             functions,
@@ -249,6 +262,7 @@ def open_driver(
             time_zone=time_zone,
             spark_reads=spark_reads,
             folders=folders or {},
+            partition_by=file.partition_by,
         )
         plan = optimize(graph, make_typer(graph), settings)
         program = lower(plan)
@@ -256,8 +270,7 @@ def open_driver(
         if slots is None:
             slots = latest.slots if latest is not None else usual_slots
         else:
-            for path in read_requests(store).paths:
-                store.delete(path)
+            forget_requests(store)
         return Driver(store, lock, log, plan, program, file, slots, balance)
     except BaseException:
         lock.release()

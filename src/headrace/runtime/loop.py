@@ -30,12 +30,18 @@ from headrace.runtime.committed_results import Results
 from headrace.runtime.delivery import blame
 from headrace.runtime.driver import Driver
 from headrace.runtime.orders import send_orders
+from headrace.runtime.slot_follower import files_reach_limit, is_behind
 from headrace.runtime.source_frame import Projection, files_of, layout_of, list_files, unite_streams
 from headrace.runtime.spark_faults import explain_error, quiet
 from headrace.runtime.tasks import scan_task, slot_task, source_task
 from headrace.state import Manifest
 
 KEPT_REPORTS = 10_000
+
+
+def read_interval(trigger: dict[str, Any]) -> float:
+    """Seconds from batch to batch; 0 if each begins when the one before has ended."""
+    return int(str(trigger.get("processingTime", "0")).split()[0]) / 1000
 
 
 class Run:
@@ -55,7 +61,7 @@ class Run:
         self._on_batch, self._flush = on_batch, flush
         self._error: BaseException | None = None
         self._query: Any = None
-        self._prepared: dict[int, DataFrame] = {}  # by number of slots, the last one only
+        self._prepared: dict[tuple[int, int], DataFrame] = {}  # by number of slots and of tasks, the last one only
         self._ended = False
         self._stopping = self._interrupted = False
         self._in_batch = threading.Lock()
@@ -155,13 +161,20 @@ class Run:
             try:
                 self._refuse_gap(batch_id)
                 orders = self.driver.make_orders()
+                follower = self.driver.follower
+                if follower is not None:
+                    self._tasks = follower.cores
+                    follower.backlog = is_behind(self._query.lastProgress) if self._query is not None else False
                 if self.scans is None:
                     rows = frame.selectExpr(*self._projection.select_list(orders))
                     task = source_task(self.driver.program, layout_of(self.driver.plan))
                     sent = rows.mapInArrow(task, payloads.EXCHANGE)
                     self._finish(self._stages(sent, orders.slots), orders, batch_id)
                 else:
-                    splits = split_files(files_of(frame, len(self.scans)), self._tasks)
+                    files = files_of(frame, [scan.folder for scan in self.scans])
+                    if follower is not None:
+                        follower.backlog |= files_reach_limit(self.driver.graph, files)
+                    splits = split_files(files, self._tasks)
                     self._finish(self._prepare(orders.slots), replace(orders, splits=splits), batch_id)
             except BaseException as e:
                 self._error = e
@@ -171,11 +184,12 @@ class Run:
         """The plan of every batch of files, and of a flush, made once for a number of slots. It is run through `select`: that
         makes a new physical plan, and new shuffles, of the same logical one.
         """
-        if slots not in self._prepared:
+        key = slots, self._tasks
+        if key not in self._prepared:
             numbers = self.spark.range(0, self._tasks, 1, self._tasks)
             task = scan_task(self.driver.program, self.scans or ())
-            self._prepared = {slots: self._stages(numbers.mapInArrow(task, payloads.EXCHANGE), slots)}
-        return self._prepared[slots].select("*")
+            self._prepared = {key: self._stages(numbers.mapInArrow(task, payloads.EXCHANGE), slots)}
+        return self._prepared[key].select("*")
 
     def _stages(self, sent: DataFrame, slots: int) -> DataFrame:
         """What the source stage sends, through as many exchanges and slots as there are levels."""
@@ -200,8 +214,8 @@ class Run:
         idle = [s.idle for s in self.driver.program.streams if s.idle is not None]
         if not idle or "availableNow" in trigger:
             return
-        interval = int(str(trigger.get("processingTime", "0")).split()[0]) / 1000  # Spark looks no sooner
-        self._beats = InheritableThread(target=self._beat, args=(min(idle) / 1e6 + interval,), daemon=True)
+        silence = min(idle) / 1e6 + read_interval(trigger)  # Spark looks no sooner
+        self._beats = InheritableThread(target=self._beat, args=(silence,), daemon=True)
         self._beats.start()
 
     def _beat(self, silence: float) -> None:

@@ -43,6 +43,7 @@ class PlanFile:
     )  # of every query there ever was: its results stay readable
     late_schemas: dict[str, str] = field(default_factory=dict)
     tables: dict[str, list[list[str]]] = field(default_factory=dict)  # columns of every table there ever was
+    partition_by: str | None = None  # what the user wants state partitioned by
 
     @property
     def generations(self) -> dict[str, int]:
@@ -104,7 +105,9 @@ def take_over(store: Store, old: PlanFile, graph: Graph) -> None:
             store.delete(path)
 
 
-def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) -> PlanFile:
+def reconcile(
+    store: Store, old: PlanFile | None, graph: Graph, time_zone: str, partition_by: str | None = None
+) -> PlanFile:
     """The plan file for a graph on a checkpoint that may hold an earlier one; refuses what cannot be
     continued.
     """
@@ -113,10 +116,16 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) 
     streams = describe_streams(graph)
     if old is None:
         fresh = {n: {"text": t, "generation": 0, "retired": False} for n, t in graph.queries.items()}
-        return PlanFile(streams, fresh, hash=probe, time_zone=time_zone, tables=describe_tables(graph))
+        tables = describe_tables(graph)
+        return PlanFile(streams, fresh, hash=probe, time_zone=time_zone, tables=tables, partition_by=partition_by)
     live = {n for n, q in old.queries.items() if not q["retired"]}
     if different := _difference(old.streams, streams):
         raise CheckpointError(f"{where} belongs to other streams: {different}. Use a new checkpoint")
+    if partition_by is not None and partition_by != old.partition_by:
+        raise CheckpointError(
+            f"{where} has its state partitioned by {old.partition_by or 'what was best'}, not by {partition_by!r}; "
+            "state is never partitioned anew. Leave the option out, or use a new checkpoint"
+        )
     tables = describe_tables(graph)
     for name in old.tables.keys() & tables.keys():
         before, now = ({c: type_ for c, type_ in t[name]} for t in (old.tables, tables))  # noqa: C416
@@ -166,6 +175,7 @@ def reconcile(store: Store, old: PlanFile | None, graph: Graph, time_zone: str) 
         time_zone=time_zone,
         schemas=dict(old.schemas),
         tables={**old.tables, **tables},
+        partition_by=old.partition_by,
     )
 
 

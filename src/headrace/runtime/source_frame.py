@@ -18,7 +18,9 @@ the generated source stays the same.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import reduce
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
@@ -59,25 +61,46 @@ def list_files(frames: dict[str, DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionByName, parts)
 
 
-def files_of(frame: DataFrame, streams: int) -> list[tuple[int, str, int]]:
-    """What a batch of `list_files` gives: the number of the stream, path, bytes."""
-    found = _read_planned(frame) if streams == 1 else None
-    if found is None:
-        found = [(r[0], r[1], r[2]) for r in frame.collect()]
-    return [(stream, local_path(path), size) for stream, path, size in found]
+def files_of(frame: DataFrame, folders: Sequence[str]) -> list[tuple[int, str, int]]:
+    """What a batch of `list_files` gives: the number of the stream, path, bytes; `folders` are those of the streams."""
+    planned = _read_planned(frame)
+    owned = None if planned is None else find_owners([path for path, _ in planned], folders)
+    if planned is not None and owned is not None:
+        return [(stream, path, size) for stream, (path, size) in zip(owned, planned, strict=True)]
+    return [(r[0], local_path(r[1]), r[2]) for r in frame.collect()]
 
 
-def _read_planned(frame: DataFrame) -> list[tuple[int, str, int]] | None:
-    """The same of a single stream, out of the partitions Spark has planned and without a job; None if they are so
-    many that a job is faster.
+def find_owners(paths: Iterable[str], folders: Sequence[str]) -> list[int] | None:
+    """Which stream each file is of, by the folder it is in; None if that does not tell.
+
+    Which part of a union a partition comes from does not: Spark leaves out the streams that have no new files.
+    """
+    if len(folders) == 1:
+        return [0 for _ in paths]
+    starts = [folder.rstrip("/") + "/" for folder in folders]
+    found = [[i for i, start in enumerate(starts) if path.startswith(start)] for path in paths]
+    return [one[0] for one in found] if all(len(one) == 1 for one in found) else None
+
+
+def _read_planned(frame: DataFrame) -> list[tuple[str, int]] | None:
+    """The files of a batch and their bytes, out of the partitions Spark has planned and without a job; None if they are so many
+    that a job is faster.
     """
     try:
-        partitions = frame._jdf.queryExecution().analyzed().rdd().partitions()
+        partitions = list(frame._jdf.queryExecution().analyzed().rdd().partitions())
         if len(partitions) > _FEW:
             return None
-        return [(0, f.toPath().toString(), f.fileSize()) for p in partitions for f in p.files()]
+        files = [f for p in partitions for f in _part_of_union(p).files()]
+        return [(local_path(f.toPath().toString()), f.fileSize()) for f in files]
     except Py4JError:
         return None
+
+
+def _part_of_union(partition: Any) -> Any:
+    """The partition of a stream behind one of several streams' union."""
+    while partition.getClass().getSimpleName() == "UnionPartition":
+        partition = partition.parentPartition()
+    return partition
 
 
 def local_path(uri: str) -> str:

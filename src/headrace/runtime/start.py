@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, OptionError
 from headrace.kernels.scan import Scan
 from headrace.logical.graph import Graph, Stream
 from headrace.logical.user_aggregate import UserAggregate
@@ -18,11 +18,12 @@ from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.driver import BALANCE, open_driver
-from headrace.runtime.loop import Run
+from headrace.runtime.loop import Run, read_interval
 from headrace.runtime.open_source import open_source
 from headrace.runtime.read_bounds import BoundsReader
 from headrace.runtime.read_static import StaticReader
 from headrace.runtime.sinks import make_sink
+from headrace.runtime.slot_follower import SlotFollower, read_capacity
 from headrace.runtime.slot_memory import find_slot_memory
 from headrace.runtime.source_frame import local_path
 from headrace.runtime.source_log import trim_source_logs
@@ -30,7 +31,9 @@ from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
 from headrace.state import Manifest, Retention, Store
+from headrace.state.slot_requests import AUTO, forget_requests
 
+PREAGGREGATE = "spark.headrace.source.preaggregate"
 _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
     "spark.sql.ansi.enabled",
     "spark.sql.caseSensitive",
@@ -47,7 +50,7 @@ def start(
     frames: dict[str, DataFrame],
     bases: dict[str, Path],
     store: Store,
-    slots: int | None,
+    slots: int | str | None,
     trigger: dict[str, Any],
     flush: bool,
     sinks: list[Any],
@@ -56,6 +59,7 @@ def start(
     retain: float | None = None,
     tables: dict[str, Any] | None = None,
     balance: str | None = None,
+    partition_by: str | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -70,13 +74,14 @@ def start(
         graph,
         make_typer,
         user,
-        slots,
+        None if isinstance(slots, str) else slots,
         max(1, spark.sparkContext.defaultParallelism),
         spark.conf.get("spark.sql.session.timeZone") or "UTC",
         _spark_must_read(spark),
         _find_folders(graph, bases),
         lambda latest: _check_offsets(store, latest),
         balance or BALANCE,
+        partition_by,
     )
     try:
         plan = driver.plan
@@ -87,6 +92,10 @@ def start(
         }
         scans = tuple(_scan(plan, s, typers[0]) for s in plan.graph.streams.values()) if files else None
         driver.memory = find_slot_memory(spark)
+        if slots == AUTO:
+            forget_requests(store)
+            driver.follower = SlotFollower(lambda: read_capacity(spark), driver.program.pids, read_interval(trigger))
+        driver.preaggregate = read_preaggregation(spark)
         driver.retention = Retention(retain=retain)
         driver.file.save(store)
         trim_source_logs(store, [dict(stream.options) for stream in plan.graph.streams.values()])
@@ -103,6 +112,14 @@ def start(
     except BaseException:
         driver.close()
         raise
+
+
+def read_preaggregation(spark: SparkSession) -> bool:
+    """Whether source tasks send a partial row for each group; else one for each row, to measure what that saves."""
+    said = (spark.conf.get(PREAGGREGATE, "true") or "").strip().lower()
+    if said not in ("true", "false"):
+        raise OptionError(f"{PREAGGREGATE}: expected true or false, got {said!r}")
+    return said == "true"
 
 
 def _check_offsets(store: Store, latest: Manifest | None) -> None:

@@ -19,6 +19,7 @@ from headrace.state.store import Store
 
 FOLDER = "requests"
 MOST_SLOTS = 1024
+AUTO = "auto"  # instead of a number: the run chooses
 LONGEST = 1000  # bytes
 _NAME = re.compile(rf"{FOLDER}/slots-\d{{20}}-[0-9a-f]{{32}}\.json")
 
@@ -55,6 +56,12 @@ def read_requests(store: Store) -> SlotRequests:
         except (ValueError, HeadraceError) as error:
             refused.append(f"{path} is no request and was deleted: {error}")
     return SlotRequests(slots, tuple(paths), tuple(refused))
+
+
+def forget_requests(store: Store) -> None:
+    """Delete requests that were made before a run which says itself how many slots it wants."""
+    for path in read_requests(store).paths:
+        store.delete(path)
 
 
 def _read_request(store: Store, path: str) -> int:

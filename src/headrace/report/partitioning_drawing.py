@@ -1,0 +1,140 @@
+"""The partitioning of the streams, as a part of the page: what each query needs, what was weighed, the plan before and after.
+
+It is drawn from what EXPLAIN gives as JSON (`partitioning/explain_partitioning.py`), so it can be drawn again from a file.
+The query graph has each node's set and what it receives; a dashed box is a node that the choice does not serve. The plans
+before and after are those of document 000 §5, on two partitions: boxes of one colour run on every partition, the others
+once, on what was brought together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from headrace.partitioning.explain_choice import describe_bytes
+from headrace.report import plan_drawing
+
+_CANDIDATES = 12  # of the best
+
+
+def draw_partitioning_section(data: Mapping[str, Any]) -> str:
+    """HTML; nothing if no query brings rows together."""
+    nodes = data.get("nodes", {})
+    if not any(not node["anything"] for node in nodes.values()):
+        return ""
+    before, after = draw_distributed(data["before"]), draw_distributed(data["after"])
+    key = (
+        '<p class="none">A set: what a query can be partitioned by, or anything that follows from it. '
+        "Dashed: not served, so its input is brought to one place.</p>"
+    )
+    return (
+        f"<h2>Partitioning of the streams</h2>"
+        f'<div class="card"><p class="choice">{_describe_choice(data)}</p>'
+        f'<div class="scroll">{draw_graph(nodes)}</div>{key}</div>'
+        f'<div class="card scroll weighed">{_list_candidates(data)}</div>'
+        '<div class="card plans"><h3>Before: all partitions are merged first</h3>'
+        f'<div class="scroll">{before}</div>'
+        "<h3>After: what the choice serves runs on every partition</h3>"
+        f'<div class="scroll">{after}</div></div>'
+    )
+
+
+def _describe_choice(data: Mapping[str, Any]) -> str:
+    chosen = [f"{s} by {', '.join(keys)}" for s, keys in data["chosen"].items() if keys]
+    fixed = [
+        f"{s} {'comes partitioned' if one['fixed'] else 'can be partitioned'} by {', '.join(one['keys'])}"
+        for s, one in data.get("restrictions", {}).items()
+    ]
+    said = f" ({'; '.join(fixed)})" if fixed else ""
+    return f"<b>{escape('; '.join(chosen) or 'evenly, by nothing')}</b>{escape(said)}: {escape(data.get('why', ''))}."
+
+
+# -- the query graph --------------------
+def draw_graph(nodes: Mapping[str, Mapping[str, Any]]) -> str:
+    """The query graph as SVG; what only renames or filters is left out where something reads it."""
+    shown = {n: one for n, one in nodes.items() if not one["anything"] or not one["inputs"] or _is_last(n, nodes)}
+    drawn = []
+    for name, one in shown.items():
+        stream = not one["inputs"]
+        style = "stream" if stream else "query" if one["served"] else "unserved"
+        kind = "stream" if stream else one["kind"] if not one["anything"] else "results"
+        drawn.append({"id": name, "label": name, "kind": kind, "style": style, "detail": _describe_needs(one, stream)})
+    edges = [[i, n] for n, one in shown.items() for i in _find_shown(one["inputs"], nodes, shown)]
+    return plan_drawing.draw({"nodes": drawn, "edges": edges})
+
+
+def _describe_needs(node: Mapping[str, Any], stream: bool) -> str:
+    lines = []
+    if not node["anything"]:
+        sets = node["compatible"]
+        lines.append(f"set: {', '.join(sets)}" if sets else f"set: none{': ' if node['reason'] else ''}{node['reason']}")
+        lines += [f"not counted: {one}" for one in node["not used"][:1]]
+    if not stream:
+        what = "results" if node["served"] else "input"
+        lines.append(f"receives {describe_bytes(node['cost'])} of {what}" if node["cost"] else "receives nothing")
+    return "\n".join(lines)
+
+
+def _is_last(name: str, nodes: Mapping[str, Mapping[str, Any]]) -> bool:
+    return all(name not in one["inputs"] for one in nodes.values())
+
+
+def _find_shown(
+    names: Iterable[str], nodes: Mapping[str, Mapping[str, Any]], shown: Mapping[str, Any]
+) -> Iterable[str]:
+    """The nearest nodes that are drawn, through those that are not."""
+    for name in names:
+        if name in shown:
+            yield name
+        elif name in nodes:
+            yield from _find_shown(nodes[name]["inputs"], nodes, shown)
+
+
+# -- what was weighed --------------------
+def _list_candidates(data: Mapping[str, Any]) -> str:
+    candidates = sorted(data["candidates"], key=lambda c: (c["maximum"], c["total"]))
+    most = max((c["maximum"] for c in candidates), default=0.0) or 1.0
+    rows = []
+    for c in candidates[:_CANDIDATES]:
+        served = ", ".join(dict.fromkeys(n.split("$")[0] for n in c["serves"])) or "none"
+        mark = " ✓" if c.get("chosen") else ""
+        rows.append(
+            f'<tr{" class=chosen" if mark else ""}><td>{escape(c["partitioning"])}{mark}</td>'
+            f'<td class="n">{escape(describe_bytes(c["maximum"]))}</td>'
+            f'<td class="wide"><span class="load" style="width:{100 * c["maximum"] / most:.1f}%"></span></td>'
+            f'<td class="n">{escape(describe_bytes(c["total"]))}</td><td>{escape(served)}</td></tr>'
+        )
+    left = len(candidates) - len(rows)
+    more = f" {left} more that cost no less are not shown." if left > 0 else ""
+    some = "" if data.get("exhaustive", True) else " There were too many to weigh all."
+    caption = f"Every partitioning that serves some query, by the most bytes one node receives per epoch.{more}{some}"
+    head = '<th>candidate</th><th class="n">most</th><th></th><th class="n">in all</th><th>serves</th>'
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+# -- the plan before and after --------------------
+def draw_distributed(plan: Mapping[str, Any]) -> str:
+    """A plan over partitions as SVG; rows of a stream that only pass are left out."""
+    nodes = {n["id"]: n for n in plan["nodes"]}
+    sources = {n["label"] for n in nodes.values() if n["kind"] == "source"}
+    passing = {i for i, n in nodes.items() if n["kind"] == "selection" and n["label"] in sources}
+    into: dict[str, list[str]] = {}
+    for a, b in plan["edges"]:
+        into.setdefault(b, []).append(a)
+
+    def find_ends(name: str) -> Iterable[str]:
+        if name not in passing:
+            return [name]
+        return [end for below in into.get(name, ()) for end in find_ends(below)]
+
+    drawn = []
+    for name, node in nodes.items():
+        if name in passing:
+            continue
+        part = node["partition"]
+        where = f"partition {part}" if part is not None else "once, all rows"
+        style = "stream" if node["kind"] == "source" else "query" if part is not None else "shared"
+        drawn.append({"id": name, "label": node["label"], "kind": node["kind"], "style": style, "detail": where})
+    edges = [[end, b] for b, starts in into.items() if b not in passing for a in starts for end in find_ends(a)]
+    return plan_drawing.draw({"nodes": drawn, "edges": edges})
