@@ -202,6 +202,8 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "3",
         "--balance",
         "hybrid",
+        "--partition-by",
+        "k",
         "--master",
         "local[2]",
         "--retain",
@@ -210,7 +212,14 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
     )
     assert result.exit_code == 0, result.output
     (_, init), (_, sql), (_, start) = session.calls
-    assert init == {"checkpoint": "ck", "slots": 3, "master": "local[2]", "conf": {}, "balance": "hybrid"}
+    assert init == {
+        "checkpoint": "ck",
+        "slots": 3,
+        "master": "local[2]",
+        "conf": {},
+        "balance": "hybrid",
+        "partition_by": "k",
+    }
     assert sql == {"text": SCRIPT, "base": tmp_path}
     del start["on_batch"]
     assert start == {
