@@ -101,3 +101,13 @@ def test_versions_at_a_time_and_a_table_on_spark(spark: Any, tmp_path: Path) -> 
             expected[(row["ts"], row["v"], found, {"a": "one", "b": "two"}[row["k"]])] += 1
     table = run.results("q").arrow()
     assert Counter(tuple(r.values()) for r in table.to_pylist()) == expected
+
+
+def test_a_table_of_csv_files_in_different_order(spark: Any, tmp_path: Path) -> None:
+    """Each file of a table is matched by its own header, as those of a stream are."""
+    write(tmp_path / "s", [{"ts": r["ts"], "k": k, "v": 1} for r, k in zip(events(2), "ab", strict=True)])
+    (tmp_path / "t").mkdir()
+    write_table(tmp_path / "t" / "1 %20.csv", {"a": "Anna"})
+    (tmp_path / "t" / "2.csv").write_text("name,k\nBert,b\n")
+    script = stream_sql("s", tmp_path / "s") + TABLE.format(tmp_path / "t") + QUERIES
+    assert multiset(drained(spark, tmp_path / "ck", script).results("q").arrow()) == {(1, "Anna"): 1, (1, "Bert"): 1}

@@ -27,6 +27,7 @@ from headrace.kernels.scan import Scan, split_files
 from headrace.program.messages import Orders
 from headrace.report.model import BatchReport
 from headrace.runtime.committed_results import Results
+from headrace.runtime.csv_headers import OwnHeaders
 from headrace.runtime.delivery import blame
 from headrace.runtime.driver import Driver
 from headrace.runtime.orders import send_orders
@@ -54,8 +55,9 @@ class Run:
         scans: tuple[Scan, ...] | None = None,
         on_batch: Callable[[BatchReport], object] | None = None,
         flush: bool = False,
+        headers: OwnHeaders | None = None,
     ) -> None:
-        self.spark, self.driver, self.scans = spark, driver, scans
+        self.spark, self.driver, self.scans, self._headers = spark, driver, scans, headers
         self.reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
         self._projection = Projection(driver.plan, driver.program)
         self._on_batch, self._flush = on_batch, flush
@@ -166,6 +168,8 @@ class Run:
                     self._tasks = follower.cores
                     follower.backlog = is_behind(self._query.lastProgress) if self._query is not None else False
                 if self.scans is None:
+                    if self._headers is not None:
+                        frame = self._headers.arrange(frame, f"batch {self.manifest.version + 1}: ")
                     rows = frame.selectExpr(*self._projection.select_list(orders))
                     task = source_task(self.driver.program, layout_of(self.driver.plan))
                     sent = rows.mapInArrow(task, payloads.EXCHANGE)

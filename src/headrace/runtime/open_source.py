@@ -1,15 +1,13 @@
 """The streaming DataFrame a CREATE STREAM describes.
 
 Files are given the declared schema; other sources have their own, and what is declared is picked from it by name.
-Spark matches the columns of a CSV file by place even if it has a header, so for files with
-one the schema Spark is given follows the header of a file that is there, with the columns nobody declared as texts;
-Spark then compares the header of every file with it (`enforceSchema false`) and refuses a file that differs. Lines
-that do not parse are asked for with their text.
+For CSV files with a header the schema follows the header of a file that is there, with the columns nobody declared as
+texts; files that differ are dealt with batch by batch (`csv_headers.py`). Lines that do not parse are asked for with their text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,9 +16,9 @@ from headrace.errors import SourceError
 from headrace.logical.graph import Stream
 from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
 from headrace.progress import Ordered
+from headrace.runtime.csv_headers import arrange_columns, has_header, spell_schema
 from headrace.runtime.source_path import resolve_options, unliteral
 from headrace.runtime.spark_faults import explain_error, quiet
-from headrace.sql.error_places import suggest
 
 _FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 
@@ -36,10 +34,9 @@ def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: b
             if stream.format.lower() not in FILE_FORMATS:
                 return _open_own_schema(spark, stream, options)
             columns = list(stream.columns)
-            if stream.format.lower() == "csv" and (stream.option("header") or "").lower() == "true":
+            if has_header(stream):
                 columns = follow_header(spark, f"stream {stream.name}", stream.columns, options)
                 options = {k: v for k, v in options.items() if k.lower() != "enforceschema"}
-                options["enforceSchema"] = "false"
             if stream.keeps_malformed:
                 columns.append((MALFORMED, "STRING"))
                 options["columnNameOfCorruptRecord"] = MALFORMED
@@ -98,10 +95,6 @@ def explain_source(what: str, format_: str, error: Exception) -> SourceError:
     return SourceError(f"{what}: {said}")
 
 
-def spell_schema(columns: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{_quote(c)} {t}" for c, t in columns)
-
-
 def follow_header(
     spark: SparkSession, what: str, columns: tuple[tuple[str, str], ...], options: dict[str, str]
 ) -> list[tuple[str, str]]:
@@ -112,16 +105,5 @@ def follow_header(
         if "UNABLE_TO_INFER_SCHEMA" in str(e):  # there is no file yet
             return list(columns)
         raise
-    declared = {c.lower(): (c, t) for c, t in columns}
-    found = [name.lower() for name in header]
-    if missing := [c for c, _ in columns if c.lower() not in found]:
-        where = unliteral(options["path"])
-        raise SourceError(
-            f"{what}: the header of the CSV files at {where} has no column {', '.join(missing)}; it has "
-            f"{', '.join(header)}.{suggest(missing[0], header)} Declare the columns as the header names them, or mend the files"
-        )
-    return [declared.get(name.lower(), (name, "STRING")) for name in header]
-
-
-def _quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    where = unliteral(options["path"])
+    return arrange_columns(f"{what}: the header of the CSV files at {where}", columns, header)

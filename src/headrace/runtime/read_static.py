@@ -1,8 +1,8 @@
 """The rows of a static table, read by Spark.
 
-CSV and JSON are read in the declared types, a CSV file with a header by its names; anything else has types of its own, which are
-cast to the declared ones. `FROM 'table' OPTIONS (name 'db.t')` is a table or view of Spark's catalog. The rows come to the
-driver, which writes them down for all tasks (`table_versions.py`).
+CSV and JSON are read in the declared types, CSV files with headers by the names in them; anything else has types of its own,
+which are cast to the declared ones. `FROM 'table' OPTIONS (name 'db.t')` is a table or view of Spark's catalog. The rows come to
+the driver, which writes them down for all tasks (`table_versions.py`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import SourceError
 from headrace.logical.graph import StaticTable
-from headrace.runtime.open_source import explain_source, follow_header, spell_schema
+from headrace.runtime.csv_headers import (
+    HeaderReader,
+    fixed_part,
+    group_by_places,
+    has_header,
+    read_groups,
+    spell_schema,
+)
+from headrace.runtime.open_source import explain_source, follow_header
+from headrace.runtime.source_frame import local_path
 from headrace.runtime.source_path import resolve_options
 from headrace.runtime.spark_faults import quiet
 
@@ -76,10 +86,12 @@ def open_static(spark: SparkSession, table: StaticTable, base: Path | None) -> D
         if kind == "csv" and table.option("inferSchema") is None:
             options["inferSchema"] = "true"
         return reader.options(**options).load()
-    if kind == "csv" and (table.option("header") or "").lower() == "true":
+    if has_header(table):
         columns = follow_header(spark, f"table {table.name}", table.schema, options)
-        options = {k: v for k, v in options.items() if k.lower() != "enforceschema"} | {"enforceSchema": "false"}
-        return reader.options(**options).schema(spell_schema(columns)).load()
+        frame = reader.options(**options).schema(spell_schema(columns)).load()
+        files, headers = [unquote(local_path(f)) for f in frame.inputFiles()], HeaderReader(spark, options)
+        groups = group_by_places(f"table {table.name}: ", files, fixed_part(options["path"]), table.schema, headers)
+        return read_groups(spark, groups, table.schema, options) if len(groups) > 1 else frame
     if kind in ("csv", "json"):
         reader = reader.schema(spell_schema(table.schema))
     return reader.options(**options).load()

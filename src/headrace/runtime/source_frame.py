@@ -44,14 +44,19 @@ _FORMATS = (
 
 def unite_streams(graph: Graph, frames: dict[str, DataFrame]) -> DataFrame:
     """All streams as one frame, rows tagged with the number of their stream if there is more than one."""
-    parts = []
-    for i, (name, stream) in enumerate(graph.streams.items()):
-        columns = [F.col(f"`{c}`").cast(t).alias(f"s{i}_{c}") for c, t in stream.columns]
-        if stream.keeps_malformed:
-            columns.append(F.col(MALFORMED).alias(f"s{i}_{MALFORMED}"))
-        parts.append(frames[name].select(F.lit(i).alias("_s"), *columns))
-    if len(parts) == 1:
-        return parts[0].drop("_s")
+    parts = [select_stream(i, stream, frames[name]) for i, (name, stream) in enumerate(graph.streams.items())]
+    return parts[0].drop("_s") if len(parts) == 1 else unite_parts(parts)
+
+
+def select_stream(number: int, stream: Stream, frame: DataFrame) -> DataFrame:
+    """The rows of one stream as a part of the united frame."""
+    columns = [F.col(f"`{c}`").cast(t).alias(f"s{number}_{c}") for c, t in stream.columns]
+    if stream.keeps_malformed:
+        columns.append(F.col(MALFORMED).alias(f"s{number}_{MALFORMED}"))
+    return frame.select(F.lit(number).alias("_s"), *columns)
+
+
+def unite_parts(parts: Sequence[DataFrame]) -> DataFrame:
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
 
 
@@ -92,6 +97,17 @@ def _read_planned(frame: DataFrame) -> list[tuple[str, int]] | None:
             return None
         files = [f for p in partitions for f in _part_of_union(p).files()]
         return [(local_path(f.toPath().toString()), f.fileSize()) for f in files]
+    except Py4JError:
+        return None
+
+
+def list_planned(frame: DataFrame) -> list[str] | None:
+    """The files that Spark has planned to read for a batch of rows; None if it does not tell."""
+    try:
+        partitions = [_part_of_union(p) for p in frame._jdf.queryExecution().analyzed().rdd().partitions()]
+        plain = [p for p in partitions if p.getClass().getSimpleName() == "FilePartition"]
+        paths = [f.toPath().toString() for p in plain for f in p.files()]
+        return list(dict.fromkeys(map(local_path, paths)))  # a large file is in several partitions
     except Py4JError:
         return None
 

@@ -16,6 +16,7 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan
 from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
+from headrace.runtime.csv_headers import OwnHeaders
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.driver import BALANCE, open_driver
 from headrace.runtime.loop import Run, read_interval
@@ -104,7 +105,7 @@ def start(
         driver.read_bounds = BoundsReader(graph, bounds or {}, bases, lambda q: [tuple(r) for r in spark.sql(q).collect()]).read
         driver.use_tables(StaticReader(spark, tables or {}, bases).read)
         driver.listen()
-        run = Run(spark, driver, scans, on_batch, flush)
+        run = Run(spark, driver, scans, on_batch, flush, OwnHeaders(spark, plan.graph, opened, bases))
         run.start(opened, trigger)
         if "availableNow" not in trigger:  # a run that goes on: results expire even if no batch comes
             driver.compact()
