@@ -247,7 +247,7 @@ def _run(
         for name in workloads:
             workload = WORKLOADS[name]
             for contender in [c for c in workload.contenders if c in contenders]:
-                path = kept.path_of(folder, name, contender, n)
+                path = kept.path_of(folder, name, contender, n, options.files)
                 if path.exists() and not fresh and "error" not in json.loads(path.read_text()):
                     continue
                 record = measure(workload, contender, replace(options, settings=settings.get(name, {})))

@@ -39,8 +39,9 @@ _MEDIANS = (
 )
 
 
-def path_of(folder: Path, workload: str, contender: str, repeat: int) -> Path:
-    return folder / f"{workload}.{contender}.{repeat}.json"
+def path_of(folder: Path, workload: str, contender: str, repeat: int, files: int | None = None) -> Path:
+    """Where a run is kept; one on the first files of a stream stands beside one on all of them."""
+    return folder / f"{workload}.{contender}.{f'{files}-files.' if files else ''}{repeat}.json"
 
 
 def read(folder: Path) -> list[dict[str, Any]]:
@@ -70,7 +71,7 @@ def summary(records: Iterable[dict[str, Any]], command: str) -> dict[str, Any]:
     return {
         "sets": [one],
         "workloads": {
-            w: {c: _medians(_longest(rs)) | {"same_results": _agrees(c, rs, by)} for c, rs in by.items()}
+            w: {c: _medians(_longest(rs)) | _growth(rs) | {"same_results": _agrees(c, rs, by)} for c, rs in by.items()}
             for w, by in runs.items()
         },
     }
@@ -89,6 +90,25 @@ def _longest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The runs on the most rows: of a workload on which a rival takes too long, it and the floor may have shorter ones."""
     most = max(r.get("rows", 0) for r in records)
     return [r for r in records if r.get("rows", most) == most]
+
+
+def _growth(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of an engine without batches, measured on two lengths of the stream: what a million rows more take, warm-up apart."""
+    good = [r for r in records if "error" not in r]
+    lengths = sorted({r["rows"] for r in good})
+    if len(lengths) < 2 or any(r.get("steady") for r in good):
+        return {}
+    short, long = lengths[0], lengths[-1]
+
+    def more(key: str) -> float | None:
+        totals = [
+            [r[key] * r["rows"] for r in good if r["rows"] == rows and r.get(key) is not None] for rows in (short, long)
+        ]
+        if not all(totals):
+            return None
+        return round((statistics.median(totals[1]) - statistics.median(totals[0])) / (long - short), 4)
+
+    return {"steady": more("whole"), "cpu": more("cpu_whole")}
 
 
 def _medians(records: list[dict[str, Any]]) -> dict[str, Any]:

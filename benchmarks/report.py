@@ -107,9 +107,15 @@ def _cpu_ratios(summary: dict[str, Any]) -> str:
 def _by_batch(summary: dict[str, Any]) -> str:
     sizes = (HEADRACE, LARGE)
     rows = (
-        [w.title, *(number(verdicts.ratio(summary, w, c, FLINK).value, "x") for c in sizes)] for w in RACES
+        [
+            w.title,
+            *(number(verdicts.ratio(summary, w, c, FLINK).value, "x") for c in sizes),
+            number(verdicts.steady_ratio(summary, w, FLINK).value, "x"),
+        ]
+        for w in RACES
     )
-    return _table(["Flink SQL over Headrace, whole runs", "1 M rows a batch", "2 M rows a batch"], rows)
+    head = ["Flink SQL over Headrace", "whole, 1 M rows a batch", "whole, 2 M rows a batch", "warm-up apart, 2 M rows a batch"]
+    return _table(head, rows)
 
 
 def _seconds(summary: dict[str, Any]) -> str:

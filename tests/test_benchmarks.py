@@ -253,6 +253,16 @@ def test_medians_spread_failures_and_differences() -> None:
     assert verdicts.wrong(summary) == ["long headrace: flows: 5 rows, expected 6", "quiet headrace: broke"]
 
 
+def test_what_a_million_rows_more_take() -> None:
+    """An engine without batches is measured on two lengths: the difference has no warm-up in it; the longer one is the run."""
+    short, long = ({"rows": n, "whole": w, "cpu_whole": 2 * w} for n, w in ((5_000_000, 4.0), (10_000_000, 3.0)))
+    runs = [record("band_join", "flink", 1.0, steady=None, cpu=None, **more) for more in (short, long)]
+    line = kept.summary([*runs, record("band_join", LARGE, 0.5)], "test")["workloads"]["band_join"]
+    assert (line["flink"]["steady"], line["flink"]["cpu"], line["flink"]["whole"]) == (2.0, 4.0, 3.0)
+    ratio = verdicts.steady_ratio({"workloads": {"band_join": line}}, WORKLOADS["band_join"], "flink")
+    assert (ratio.value, ratio.passed) == (4.0, False)
+
+
 def test_sets_of_workloads_are_measured_one_by_one() -> None:
     """A new set takes the place of its workloads in older ones, which keep their dates and the rest."""
     old = kept.summary([record(w, HEADRACE, 1.0) for w in ("long", "quiet", "band_join")], "first")

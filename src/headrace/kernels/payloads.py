@@ -17,7 +17,7 @@ import pyarrow as pa
 EXCHANGE = "slot INT, node STRING, payload BINARY"
 SCHEMA = pa.schema([("slot", pa.int32()), ("node", pa.string()), ("payload", pa.binary())])
 MESSAGE = "#message"
-PAYLOAD_BYTES = 64 << 20  # of rows in one payload; Spark's own limit for a value is 2 GB
+PAYLOAD_BYTES = 4 << 20  # of rows in one payload: the buffers that Spark copies a value through are used again for the next one
 
 
 def make_row(slot: int, node: str, payload: bytes | pa.Buffer) -> pa.RecordBatch:

@@ -42,6 +42,14 @@ SETTINGS = {
     ),
 }
 
+# What one machine's exchange need not do: on its own disk, to pack rows and add up checksums takes longer than to write them.
+SETTINGS_OF_ONE_MACHINE = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.checksum.enabled": "false",
+}
+
 # Spark's own code is wide and each part of it runs a few times a batch. With the usual thresholds Java's optimizing
 # compiler is busy with it for the first minutes, on a core that the queries need; loops over rows still reach these.
 JAVA = (
@@ -63,9 +71,8 @@ def make_session(master: str | None = None, rows: bool = True, **settings: str) 
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("headrace").master(master)
     if master.startswith("local"):
-        builder = builder.config("spark.driver.host", "127.0.0.1").config(
-            "spark.driver.bindAddress", "127.0.0.1"
-        )
+        for key, value in SETTINGS_OF_ONE_MACHINE.items():
+            builder = builder.config(key, value)
         if not master.startswith("local-cluster"):  # a machine that was asleep has lost no executor
             builder = builder.config("spark.network.timeout", "1d")
             builder = builder.config("spark.python.daemon.module", "headrace.runtime.daemon")
