@@ -22,6 +22,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from sqlglot import exp
 
@@ -31,10 +32,11 @@ from headrace.errors import OptionError, PlanError
 from headrace.kernels import payloads
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source_stage import run_source
-from headrace.kernels.spark_rows import Layout, row_chunks
+from headrace.kernels.spark_rows import Layout, RowChunk, row_chunks
 from headrace.logical.graph import StaticTable
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import check_graph
+from headrace.optimizer.keep_folders import comes_partitioned
 from headrace.physical.duck_typer import DuckTyper
 from headrace.program.messages import Orders, SlotReport
 from headrace.runtime.driver import open_driver
@@ -44,6 +46,8 @@ from headrace.sql.bind import Binder
 from headrace.state import Manifest, Store
 
 Rows = Sequence[Sequence[Any]]
+Pushed = Rows | Mapping[str, Rows]  # or by folder
+_FOLDERS = 5  # that rows are put into where nobody says
 TableRows = Rows | Callable[[], Rows]
 
 
@@ -80,6 +84,7 @@ class LocalRun:
             usual_slots=2,
             balance=balance,
             partition_by=partition_by,
+            by_folder=frozenset(s.name for s in binder.graph().streams.values() if comes_partitioned(s) and partition_by is None),
         )
         self.driver.memory, self.driver.scratch = memory, self._directory.name
         self.driver.in_background = False
@@ -103,8 +108,10 @@ class LocalRun:
     def slots(self) -> int:
         return self.driver.slots
 
-    def push(self, **streams: Rows) -> Manifest:
-        """One batch: rows of each stream in schema order; a time is microseconds, or a datetime."""
+    def push(self, **streams: Pushed) -> Manifest:
+        """One batch: rows of each stream in schema order; a time is microseconds, or a datetime. The rows of a stream that is
+        PARTITIONED BY something may be given by folder, `{"a": rows, "b": rows}`; else they are put into a few.
+        """
         frames = [table for name, rows in streams.items() for table in self._frames(name, rows)]
         return self._run_batch(frames, self.driver.make_orders())
 
@@ -167,11 +174,19 @@ class LocalRun:
         for frame in frames or [None]:
             batches = frame.to_batches() if frame is not None else []
             sent += run_source(self.program, orders, row_chunks(layout, batches))
+        def read_own(slot: int) -> Iterator[RowChunk]:
+            mine = [pid for pid, owner in enumerate(orders.route) if owner == slot]
+            for frame in frames:
+                if "_pid" in frame.column_names:
+                    rows = frame.filter(pc.is_in(frame.column("_pid"), pa.array(mine, pa.uint16())))
+                    yield from row_chunks(layout, rows.to_batches())
+
         for level in range(len(self.program.levels)):
+            own = read_own if level == 0 and self.plan.by_folder else None
             by_slot: dict[int, list[pa.RecordBatch]] = {}
             for row in sent:
                 by_slot.setdefault(row.column(0)[0].as_py(), []).append(row)
-            sent = [out for slot in sorted(by_slot) for out in run_slot(self.program, orders, level, by_slot[slot])]
+            sent = [out for slot in sorted(by_slot) for out in run_slot(self.program, orders, level, by_slot[slot], own)]
         for _, _, payload in payloads.read_rows(sent):
             yield payloads.read_message(payload)
 
@@ -198,22 +213,37 @@ class LocalRun:
             for n, t in ((name, duck_type(type_)) for name, type_ in schema)
         )
 
-    def _frames(self, name: str, rows: Rows) -> list[pa.Table]:
+    def _frames(self, name: str, pushed: Pushed) -> list[pa.Table]:
         """The stream's rows as the source stage would get them from Spark, in `tasks` parts."""
         stream = self.graph.streams[name]
         con = self._con
         names = [c for c, _ in stream.columns]
+        by_folder = pushed if isinstance(pushed, Mapping) else {"": pushed}
+        rows = [row for some in by_folder.values() for row in some]
         if not rows:
             return []
         casts = self._register_rows(stream.columns, rows)
         con.execute(f"CREATE OR REPLACE TABLE s AS SELECT row_number() OVER () AS _n, {casts} FROM pushed")
+        pid = []
+        if name in (self.plan.settings.by_folder or ()):
+            if isinstance(pushed, Mapping):
+                folders = [folder for folder, some in pushed.items() for _ in some]
+            else:
+                hashed = ", ".join(_scalar(e, dict(stream.columns)) for e in stream.partition_by)
+                folders = [str(r[0]) for r in con.sql(f"SELECT hash({hashed}) % {_FOLDERS} FROM s ORDER BY _n").fetchall()]
+            numbers = self.driver.number_folders([*by_folder] if isinstance(pushed, Mapping) else folders)
+            con.execute("ALTER TABLE s ADD COLUMN _pid USMALLINT")
+            con.register("numbered", pa.table({"_n": range(1, len(rows) + 1), "_pid": [numbers[f] for f in folders]}))
+            con.execute("UPDATE s SET _pid = numbered._pid FROM numbered WHERE s._n = numbered._n")
+            con.unregister("numbered")
+            pid = ["_pid"]
         tick = f'epoch_us("{stream.on}")' if stream.unit == "us" else f'"{stream.on}"::BIGINT'
         row = ", ".join(f"'{n}': \"{n}\"" for n in names)
         mine = [f"{_scalar(c.expression, dict(stream.columns))} AS {name}_{c.name}" for c in self.plan.columns[name]]
         others = [f"NULL AS {s}_{c.name}" for s in self.graph.streams if s != name for c in self.plan.columns[s]]
         index = list(self.graph.streams).index(name)
         select = ", ".join(
-            [f"{index}::INT AS _s", f"{tick} AS _t", f"to_json({{{row}}}) AS _row", *mine, *others]
+            [f"{index}::INT AS _s", f"{tick} AS _t", f"to_json({{{row}}}) AS _row", *pid, *mine, *others]
         )
         out = []
         for part in range(self.tasks):

@@ -19,7 +19,7 @@ from recovery_kit import MOMENTS, descendants, finish, kill_at, start, until_fil
 from headrace.report.export import CommittedFiles
 from headrace.state import ManifestLog, Store
 from headrace.testing import LocalRun
-from spark_kit import drained, events, multiset, stream_sql, write_batches
+from spark_kit import drained, events, multiset, stream_sql, write, write_batches
 
 QUERIES = """
 CREATE QUERY q AS SELECT k, count(*) AS n, sum(v) AS sv, sum(price) AS sp FROM s [RANGE 1 MINUTE] GROUP BY k;
@@ -77,6 +77,26 @@ def test_a_driver_killed_a_few_times(spark: Any, source: Path, tmp_path: Path) -
     expected = committed(tmp_path / "fine")
     assert sum(expected["late"].values()) > 0
     killed(tmp_path, script, expected, kills=3, seed=3)
+
+
+@pytest.mark.slow
+def test_a_driver_killed_while_slots_read_folders(spark: Any, tmp_path: Path) -> None:
+    """Slots read the folders they own and write state by folder; folders are numbered before the batch that has them."""
+    rows, step = events(800, seconds=1200, disorder=150), 100
+    for number in range(8):
+        parts: dict[str, list[Any]] = {}
+        for row in rows[number * step : (number + 1) * step]:
+            parts.setdefault(f"part-{row['k']}", []).append(row)
+        for name, mine in parts.items():
+            write(tmp_path / "s" / name, mine, number)
+    script = stream_sql("s", tmp_path / "s", "SLACK 30 SECONDS PARTITIONED BY (k)", maxFilesPerTrigger=4) + QUERIES
+    fine = drained(spark, tmp_path / "fine", script, flush=True)
+    assert fine.driver.plan.by_folder
+    expected = committed(tmp_path / "fine")
+    plain = drained(spark, tmp_path / "plain", stream_sql("s", tmp_path / "s", maxFilesPerTrigger=4) + QUERIES, flush=True)
+    assert plain.driver.plan.by_folder == frozenset()
+    assert committed(tmp_path / "plain") == expected
+    killed(tmp_path, script, expected, kills=3, seed=5)
 
 
 @pytest.mark.slow

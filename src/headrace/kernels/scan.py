@@ -12,11 +12,11 @@ microsecond they fall in, and unsigned 64-bit integers whose values fit.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import duckdb
 import numpy as np
@@ -45,6 +45,7 @@ class Scan:
     columns: tuple[str, ...]  # of the stream, that `select` reads
     schema: bytes  # Arrow schema of the stream as declared
     folder: str = ""  # folders below it may be named column=value
+    by: tuple[str, ...] | None = None  # columns that folders are apart by, where these are kept apart; none: the first folder
 
 
 def split_files(files: Iterable[tuple[int, str, int]], tasks: int) -> tuple[tuple[Split, ...], ...]:
@@ -64,6 +65,32 @@ def split_files(files: Iterable[tuple[int, str, int]], tasks: int) -> tuple[tupl
     return tuple(tuple(mine) for _, mine in loads)
 
 
+def split_by_folder(
+    files: Iterable[tuple[int, str, int]], scans: tuple[Scan, ...], pids: Mapping[str, int], route: tuple[int, ...], slots: int
+) -> tuple[tuple[Split, ...], ...]:
+    """The files of folders that are kept apart, for the slots that own their mini-partitions (`pids`, by folder)."""
+    mine: list[list[Split]] = [[] for _ in range(slots)]
+    for scan, path, size in sorted(files):
+        if scans[scan].by is not None:
+            pid = pids[name_folder(scans[scan], path)]
+            mine[route[pid]].append(Split(scan, path, 0, max(size, 1), pid))
+    return tuple(map(tuple, mine))
+
+
+def name_folder(scan: Scan, path: str) -> str:
+    """Which partition of its stream a file is in: the values of the columns it is partitioned by, where folders are named
+    column=value, or else the folder directly below the stream's path. Streams may call a column differently.
+    """
+    named = _partition(scan.folder, path)
+    values = [named.get(c.lower(), "") for c in scan.by or ()]
+    if values and all(c.lower() in named for c in scan.by or ()):
+        return "=" + "/".join(_NO_VALUE if v is None else quote(v, safe="") for v in values)
+    start = scan.folder.rstrip("/") + "/"
+    if not scan.folder or not path.startswith(start):
+        return path.rpartition("/")[0]
+    return path[len(start) :].rpartition("/")[0].split("/")[0]
+
+
 class _Part(NamedTuple):
     """Row groups of a file, which is open only while it is read: a batch may have many."""
 
@@ -72,6 +99,7 @@ class _Part(NamedTuple):
     schema: pa.Schema
     groups: list[int]
     rows: int
+    pid: int
 
 
 @dataclass
@@ -92,6 +120,9 @@ class FileChunk:
     def screen(self, con: duckdb.DuckDBPyConnection, rule: Judge, late: pa.Schema) -> Screened:
         """Registers the usable rows as `src`."""
         rows = self._read(self.parts, self.scan.columns)
+        if self.scan.by is not None:
+            pids = np.repeat([p.pid for p in self.parts], [p.rows for p in self.parts])
+            rows = rows.append_column("_pid", pa.array(pids.astype(np.uint16)))
         con.register("raw", rows)
         ticks = f"SELECT {self.scan.tick} AS _t FROM raw"
         found = f"count(*) FILTER (WHERE {rule.suspect_sql}), max(_t) FILTER (WHERE {rule.usable_sql})"
@@ -100,7 +131,8 @@ class FileChunk:
         if suspects:
             late_rows, rows = self._judge_rows(con, rule, rows, late)
             con.register("raw", rows)
-        con.execute(f"CREATE OR REPLACE TEMP VIEW src AS SELECT {self.scan.select} FROM raw")
+        pid = ", _pid" if self.scan.by is not None else ""
+        con.execute(f"CREATE OR REPLACE TEMP VIEW src AS SELECT {self.scan.select}{pid} FROM raw")
         return Screened(largest, late_rows)
 
     def leave(self, con: duckdb.DuckDBPyConnection) -> None:
@@ -164,10 +196,10 @@ def _parts(split: Split) -> Iterator[_Part]:
         groups.append(index)
         rows += group.num_rows
         if rows >= CHUNK_ROWS:
-            yield _Part(split.path, metadata, schema, groups, rows)
+            yield _Part(split.path, metadata, schema, groups, rows, split.pid)
             groups, rows = [], 0
     if groups:
-        yield _Part(split.path, metadata, schema, groups, rows)
+        yield _Part(split.path, metadata, schema, groups, rows, split.pid)
 
 
 def _open_parquet(path: str, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:

@@ -9,9 +9,10 @@ level are sent. Then what later batches need becomes a segment. It is a function
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ import pyarrow as pa
 from headrace.kernels import operator, payloads
 from headrace.kernels.connection import connect
 from headrace.kernels.find_versions import StoredVersions, define_versions
+from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.gathering import Gathering
 from headrace.kernels.join_rows import define_join
 from headrace.kernels.joint_aggregation import JointAggregation
@@ -27,6 +29,7 @@ from headrace.kernels.operator import CEILING, FLOOR, Operator, split_rounds
 from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
 from headrace.kernels.passed_rows import PassedRows
 from headrace.kernels.result_files import ResultWriter
+from headrace.kernels.source_stage import Chunk, read_own_rows
 from headrace.kernels.sql_pieces import pid_sql
 from headrace.kernels.static_tables import StaticTables
 from headrace.kernels.stored_rows import StoredRows
@@ -72,9 +75,15 @@ from headrace.state import pids_of
 
 
 def run_slot(
-    program: Program, orders: Orders, level: int, received: Iterable[pa.RecordBatch]
+    program: Program,
+    orders: Orders,
+    level: int,
+    received: Iterable[pa.RecordBatch],
+    read_own: Callable[[int], Iterable[Chunk]] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The stateful stage over what one slot received."""
+    """The stateful stage over what one slot received, and over rows it reads by itself: those of folders it owns, as
+    `read_own` gives them for its number.
+    """
     began, busy = time.perf_counter(), time.process_time()
     arrived: list[tuple[str, pa.Table]] = []
     sources: list[SourceReport] = []
@@ -101,13 +110,15 @@ def run_slot(
     after = frontiers if frontiers is not None else fold_progress(program, orders, sources)
     run = Slot(program, orders, level, slot, after, time.perf_counter() - began)
     try:
-        yield from run.run(arrived)
+        sampler = FolderSampler(program)
+        own = read_own_rows(program, orders, read_own(slot), sampler) if read_own is not None else ()
+        yield from run.run(chain(arrived, own))
         if level + 1 < len(program.levels):
             for each in range(orders.slots):
                 yield payloads.make_message(each, LevelProgress(after))
         report = run.finish(sources if slot == 0 else [])
         timings = replace(report.timings, cpu=time.process_time() - busy)
-        yield payloads.make_message(0, replace(report, timings=timings, received=sizes))
+        yield payloads.make_message(0, replace(report, timings=timings, received=sizes, samples=sampler.give()))
     except BaseException:
         with suppress(Exception):  # the first error is the one to tell
             run.close()

@@ -19,12 +19,22 @@ import pyarrow.compute as pc
 
 from headrace.kernels import payloads
 from headrace.kernels.connection import connect, fetch_arrow
+from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.judge import PART_OF_STREAM, Judge, Screened, make_judge
 from headrace.kernels.observe import observe_rows
 from headrace.kernels.result_files import read_schema, write_file
 from headrace.kernels.sql_pieces import group_by, pane_sql, pid_sql
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
-from headrace.program.program import PaneNode, Program, RowFeed, RowNode, RowsQuery, SourceFeed, TransitNode
+from headrace.program.program import (
+    Node,
+    PaneNode,
+    Program,
+    RowFeed,
+    RowNode,
+    RowsQuery,
+    SourceFeed,
+    TransitNode,
+)
 from headrace.progress import Observation, fold
 from headrace.progress.waits import meld_waits
 
@@ -54,11 +64,7 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
     counts = {s.name: StreamCount() for s in program.streams}
     streams = {s.name: s for s in program.streams}
     rules = {s.name: make_judge(orders, s) for s in program.streams}
-    feeds = [(node, feed) for node in program.pane_nodes() for feed in node.feeds]
-    fed: list[RowNode | TransitNode] = [*program.row_nodes(), *program.transit_nodes()]
-    row_feeds = [(node, feed) for node in fed for feed in node.feeds]
-    frontiers = {name: p.frontier for name, p in orders.progress.items()}
-    behind = {node.name: meld_waits(node.waits, frontiers).bound for node in program.row_nodes()}  # others take late rows
+    feed = _Feeding(program, orders, by_folder=False)
     results: dict[str, Files] = {}
     for chunk in chunks:
         name = chunk.stream
@@ -69,16 +75,9 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
         if screened.late is not None:
             file = write_file(orders.store, f"late/{name}", orders.version, screened.late, schema)
             counts[name] = replace(counts[name], files=(*counts[name].files, file))
-        for node, feed in feeds:
-            if feed.stream == name:
-                partial = fetch_arrow(con, preaggregate_sql(node, feed, program.pids, orders.preaggregate))
-                for slot, part in payloads.split_by_slot(partial, orders.route, orders.slots):
-                    yield from payloads.make_payloads(slot, node.name, part)
-        for rows, given in row_feeds:
-            if given.stream == name:
-                found = fetch_arrow(con, feed_rows_sql(rows, given, program.pids, behind.get(rows.name)))
-                for slot, part in payloads.split_by_slot(found, orders.route, orders.slots):
-                    yield from payloads.make_payloads(slot, rows.name, part)
+        for node, rows in feed.make_rows(con, name):
+            for slot, part in payloads.split_by_slot(rows, orders.route, orders.slots):
+                yield from payloads.make_payloads(slot, node, part)
         for query in program.passing:
             if query.stream == name:
                 results[query.query] = (*results.get(query.query, ()), *_write_rows(con, orders, program, query))
@@ -86,6 +85,46 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
     for slot in range(orders.slots):
         whole = slot == 0
         yield payloads.make_message(slot, SourceReport(seen, counts, results) if whole else SourceReport(seen))
+
+
+def read_own_rows(
+    program: Program, orders: Orders, chunks: Iterable[Chunk], sampler: FolderSampler
+) -> Iterator[tuple[str, pa.Table]]:
+    """In a slot: the rows of folders it owns, for the nodes kept by folder. Source tasks have judged the same rows and told
+    what they saw, so here they are only read.
+    """
+    con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
+    rules = {s.name: make_judge(orders, s) for s in program.streams}
+    feed = _Feeding(program, orders, by_folder=True)
+    for chunk in chunks:
+        chunk.screen(con, rules[chunk.stream], read_schema(program.late_schemas[chunk.stream]))
+        for node, rows in feed.make_rows(con, chunk.stream):
+            sampler.add(con, node, rows)
+            yield node, rows
+        chunk.leave(con)
+
+
+class _Feeding:
+    """What rows of `src` become for nodes: partial rows by group, or rows by key."""
+
+    def __init__(self, program: Program, orders: Orders, by_folder: bool) -> None:
+        self._nodes, self._pids, self._by_group = program.fed_nodes(by_folder), program.pids, orders.preaggregate
+        frontiers = {name: p.frontier for name, p in orders.progress.items()}
+        # others take late rows
+        self._behind = {node.name: meld_waits(node.waits, frontiers).bound for node in program.row_nodes()}
+
+    def make_rows(self, con: duckdb.DuckDBPyConnection, stream: str) -> Iterator[tuple[str, pa.Table]]:
+        for node in self._nodes:
+            for feed in node.feeds:
+                if feed.stream != stream:
+                    continue
+                if isinstance(node, PaneNode):
+                    assert isinstance(feed, SourceFeed)
+                    sql = preaggregate_sql(node, feed, self._pids, self._by_group)
+                else:
+                    assert isinstance(feed, RowFeed)
+                    sql = feed_rows_sql(node, feed, self._pids, self._behind.get(node.name))
+                yield node.name, fetch_arrow(con, sql)
 
 
 def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
@@ -108,9 +147,10 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int, by_group: bool
     where = f" WHERE {feed.where}" if feed.where else ""
     pane = f"{pane_sql('_t', *node.grid)} AS pane"
     source = "src" if by_group else "(SELECT *, row_number() OVER () AS _row FROM src)"
-    inner = f"SELECT {', '.join([pane, *keys, *subs])} FROM {source}{where}"
-    inner += group_by(["pane", *(f"k{i}" for i in range(len(keys))), *([] if by_group else ["_row"])])
-    return f"SELECT {pid_sql(node, pids)} AS pid, * FROM ({inner})"
+    pid = ["_pid"] if node.by_folder else []
+    inner = f"SELECT {', '.join([*pid, pane, *keys, *subs])} FROM {source}{where}"
+    inner += group_by([*pid, "pane", *(f"k{i}" for i in range(len(keys))), *([] if by_group else ["_row"])])
+    return _name_pid(node, pids, inner)
 
 
 def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, pids: int, behind: int | None) -> str:
@@ -118,7 +158,15 @@ def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, pids: int, behind:
     listed = [*(f"{k} AS k{i}" for i, k in enumerate(feed.keys)), *(f"{v} AS v{i}" for i, v in enumerate(feed.values))]
     conditions = [*([feed.where] if feed.where else []), *([f"_t >= {behind}"] if behind is not None else [])]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"SELECT {pid_sql(node, pids)} AS pid, * FROM (SELECT {', '.join(['_t', *listed])} FROM src{where})"
+    pid = ["_pid"] if node.by_folder else []
+    return _name_pid(node, pids, f"SELECT {', '.join([*pid, '_t', *listed])} FROM src{where}")
+
+
+def _name_pid(node: Node, pids: int, rows: str) -> str:
+    """Rows with their mini-partition first: that of their folder, or the hash of their keys."""
+    if getattr(node, "by_folder", False):
+        return f"SELECT _pid AS pid, * EXCLUDE (_pid) FROM ({rows})"
+    return f"SELECT {pid_sql(node, pids)} AS pid, * FROM ({rows})"
 
 
 def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:

@@ -57,7 +57,8 @@ class RowChunk:
                 con.register("screened", table)
                 table = fetch_arrow(con, f"SELECT * FROM screened WHERE {rule.usable_sql}")
                 con.unregister("screened")
-        con.register("src", table.select(["_t", *columns.values()]).rename_columns(["_t", *columns]))
+        own = ["_pid"] if "_pid" in table.column_names else []  # of folders that are kept apart
+        con.register("src", table.select(["_t", *own, *columns.values()]).rename_columns(["_t", *own, *columns]))
         largest = pc.max(table.column("_t")).as_py() if table.num_rows else None
         if found is None or not found.num_rows:
             return Screened(largest, None)

@@ -9,6 +9,7 @@ tables are known; who reads a source when its expressions are. The last rule onl
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from headrace.logical.graph import Graph
 from headrace.optimizer.bound_state import bound_state
@@ -16,6 +17,7 @@ from headrace.optimizer.check_plan import check_plan
 from headrace.optimizer.choose_reader import choose_reader
 from headrace.optimizer.close_groups import close_groups
 from headrace.optimizer.collect_columns import collect_columns
+from headrace.optimizer.keep_folders import find_folder_streams
 from headrace.optimizer.pass_progress import pass_progress
 from headrace.optimizer.place_relations import place_relations
 from headrace.optimizer.plan import Plan, Settings, Typer
@@ -43,7 +45,18 @@ __all__ = ["RULES", "Plan", "Settings", "check_graph", "optimize"]
 def optimize(graph: Graph, typer: Typer, settings: Settings | None = None) -> Plan:
     """The plan of a query set."""
     check_graph(graph)  # says it before anybody asks for types of what cannot be
-    plan = Plan(graph, settings or Settings())
+    settings = settings or Settings()
+    if settings.by_folder is not None:
+        return _apply_rules(graph, typer, settings)
+    hoped = find_folder_streams(graph, settings)
+    plan = _apply_rules(graph, typer, replace(settings, by_folder=hoped))
+    if hoped and not all(reading.in_tasks for reading in plan.readings.values()):  # only tasks know the folder of a row
+        plan = _apply_rules(graph, typer, replace(settings, by_folder=frozenset()))
+    return plan
+
+
+def _apply_rules(graph: Graph, typer: Typer, settings: Settings) -> Plan:
+    plan = Plan(graph, settings)
     for rule in RULES:
         plan = rule(plan, typer) if rule in _ASK_TYPES else rule(plan)
     return plan

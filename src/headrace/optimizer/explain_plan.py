@@ -49,9 +49,10 @@ def explain_plan(plan: Plan, format: str = "text") -> str:
 # -- text --------------------
 def _write_text(plan: Plan) -> str:
     queries, streams = len(plan.schemas), len(plan.graph.streams)
+    exchanges = len({e.level for e in plan.exchanges})
     lines = [
         f"{_count(queries, 'query', 'queries')} over {_count(streams, 'stream')}: one pass over the input, "
-        f"{_count(plan.levels, 'exchange') if plan.tables else 'no exchange'}, {plan.settings.pids} mini-partitions",
+        f"{_count(exchanges, 'exchange') if exchanges else 'no exchange'}, {plan.settings.pids} mini-partitions",
         "",
     ]
     lines += [_stream_line(plan, s) for s in plan.graph.streams.values()]
@@ -77,6 +78,10 @@ def _stream_line(plan: Plan, stream: Stream) -> str:
     progress = describe_progress(stream)
     reading, columns = plan.readings[stream.name], len(plan.columns[stream.name])
     reader = "its files are read in the tasks" if reading.in_tasks else f"read by Spark: {reading.reason}"
+    if stream.partition_by and stream.partition_fixed:
+        by = ", ".join(e.sql(dialect="spark") for e in stream.partition_by)
+        kept = stream.name in (plan.settings.by_folder or ())
+        reader += f", each folder by one slot: partitioned by {by}" if kept else f"; that it is partitioned by {by} is not used"
     return f"stream {stream.name}: progressing on {stream.on}, {progress}; {_count(columns, 'expression')}; {reader}"
 
 
@@ -97,7 +102,7 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
             lines.append(f"    {describe_lookup(lookup)}")
             shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
             lines += [f"      {'  ' * d}{n}  {_describe(plan.graph, n)}" for n, d in dict.fromkeys(shown)]
-        return [*lines, "    keeps nothing: rows pass at once"]
+        return [*lines, "    keeps nothing: rows pass at once", *_folder_lines(plan, table)]
     member = plan.graph.relations[table.members[0]]
     assert isinstance(member, Aggregate)
     unit = member.unit
@@ -115,7 +120,21 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
     if table.id in plan.early:
         groups = ", ".join(member.keys[i].sql(dialect="spark") for i in plan.early[table.id])
         lines.append(f"    closes the windows of each ({groups}) by its own progress")
-    return lines
+    return [*lines, *_folder_lines(plan, table)]
+
+
+def _folder_lines(plan: Plan, table: Table) -> list[str]:
+    spared = describe_folders(plan, table)
+    return [f"    {spared}"] if spared else []
+
+
+def describe_folders(plan: Plan, table: Table) -> str:
+    """Why rows come to a table without an exchange, if they do."""
+    if table.id not in plan.by_folder:
+        return ""
+    feeds = [f.stream for f in plan.feeds.get(table.id, ())] + [f.stream for f in plan.row_feeds.get(table.id, ())]
+    clauses = [", ".join(e.sql(dialect="spark") for e in plan.graph.streams[s].partition_by) for s in feeds]
+    return f"no exchange: partitioned by {' and by '.join(dict.fromkeys(clauses))} in the source"
 
 
 def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
@@ -132,7 +151,7 @@ def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
             lines.append(f"      {'  ' * depth}{reader}  {_describe(plan.graph, reader)}")
     bound = plan.bounds[table.id]
     lines.append(f"    keeps {bound.keeps} {bound.until}")
-    return lines
+    return [*lines, *_folder_lines(plan, table)]
 
 
 def describe_join(plan: Plan, join: Join) -> str:
@@ -223,6 +242,7 @@ def _make_data(plan: Plan) -> dict[str, Any]:
                 "progressing": s.on,
                 "progress": describe_progress(s),
                 "reading": "tasks" if plan.readings[s.name].in_tasks else "spark",
+                "by_folder": s.name in (plan.settings.by_folder or ()),
                 "reason": plan.readings[s.name].reason,
                 "columns": {c.name: c.expression.sql(dialect="spark") for c in plan.columns[s.name]},
             }
@@ -269,6 +289,7 @@ def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
         "keeps": plan.bounds[table.id].keeps,
         "until": plan.bounds[table.id].until,
         "early": [keys[i].sql(dialect="spark") for i in plan.early.get(table.id, ())],
+        "no_exchange": describe_folders(plan, table),
     }
 
 
@@ -297,6 +318,8 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
         member = plan.graph.relations[table.members[0]]
         pane = isinstance(table, PaneTable) and describe_length(table.grid.width, member.unit)
         detail = f"panes of {pane}" if pane else "rows" if isinstance(table, (RowTable, TransitTable)) else "same window"
+        spared = describe_folders(plan, table)
+        detail += f"\n{spared}" if spared else ""
         nodes.append({"id": f"n:{table.id}", "label": table.label, "kind": "panes", "detail": detail})
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.feeds.get(table.id, ())]
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.row_feeds.get(table.id, ())]

@@ -14,13 +14,17 @@ run in the slots of the highest level any input comes from, or of the next one w
 A lookup in a static table needs no rows together, so it runs where its input is. Rows over streams are nowhere yet: they are
 sent to slots by the lookup's keys, and nothing is kept of them.
 
+Where a stream comes partitioned (PARTITIONED BY) in folders that are read as they are (`keep_folders.py`), a table whose keys
+tell the folder is kept by folder: its rows need no exchange. No hash tells where such rows are, so a table over them, or a
+join, needs an exchange; what is computed in place does not.
+
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
 table are asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp, parse_one
@@ -29,7 +33,9 @@ from headrace.dialect.duck import translate
 from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
+from headrace.optimizer.carry_partition import carry_partition
 from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
+from headrace.optimizer.keep_folders import find_folder_keys, find_join_folder_keys, show_folders
 from headrace.optimizer.plan import (
     Exchange,
     GatherTable,
@@ -45,8 +51,6 @@ from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column
 from headrace.partitioning.advise_partitioning import read_proposal
 from headrace.partitioning.choose_table_keys import TableKey, choose_join_keys, choose_table_keys
 from headrace.partitioning.common_keys import common_keys
-from headrace.partitioning.express_key import express_key, number_columns
-from headrace.partitioning.recognize_key import recognize_key
 from headrace.partitioning.restrictions import StreamRestriction
 from headrace.windows import share_grid
 
@@ -64,6 +68,7 @@ class _Placing:
         self.exchanges: list[Exchange] = []
         self.inputs_of: dict[str, tuple[str, ...]] = {}
         self.shared: dict[Hashable, str] = {}  # what tables of rows agree on -> table
+        self.by_folder: set[str] = set()  # tables
         wanted = plan.settings.partition_by
         proposal = read_proposal(self.graph, wanted, "partition by") if wanted is not None else {}
         self.limits = {s: StreamRestriction(keys, fixed=True) for s, keys in proposal.items()}
@@ -72,6 +77,11 @@ class _Placing:
         for table in self.plan.tables.values():
             members = [self._aggregate(m) for m in table.members]
             assert isinstance(table, PaneTable)
+            kept = find_folder_keys(self.plan, members[0].input, members[0].keys)
+            if kept is not None:
+                self.tables[table.id] = replace(table, partition=kept)
+                self.by_folder.add(table.id)
+                continue
             placed = replace(table, partition=self._choose_keys(members))
             self.tables[table.id] = placed
             reason = f"groups of {describe_input(self.graph, members[0].input)} come from every source task"
@@ -101,6 +111,7 @@ class _Placing:
             parts=self.parts,
             exchanges=tuple(self.exchanges),
             inputs_of=self.inputs_of,
+            by_folder=frozenset(self.by_folder),
         )
 
     def _aggregate(self, name: str) -> Aggregate:
@@ -137,19 +148,21 @@ class _Placing:
 
     def _give(self, relation: Aggregate, table: Table) -> None:
         shown = carry_partition(_write_keys(table.partition), relation.outputs, {})
-        self.parts[relation.name] = (Part(table.level, shown, table.id),)
+        self.parts[relation.name] = (Part(table.level, shown, table.id, table.id in self.by_folder),)
 
     # -- joins --------------------
     def _place_join(self, join: Join | TemporalJoin) -> None:
         """The tables of a join's inputs, and where its results are."""
-        wanted = self._partition_join(join)
+        folders = find_join_folder_keys(self.plan, join)
+        wanted = self._partition_join(join) if folders is None else folders
         level = 0
         for i, given in enumerate(join.inputs):
             for part in self.parts.get(given.relation, ()):
                 level = max(level, part.level + (not self._is_local(join, i, part, wanted)))
-        tables = tuple(self._keep_rows(join, i, level, wanted) for i in range(len(join.inputs)))
+        by_folder = folders is not None
+        tables = tuple(self._keep_rows(join, i, level, wanted, by_folder) for i in range(len(join.inputs)))
         self.inputs_of[join.name] = tables
-        self.parts[join.name] = (Part(level, self._show_join_keys(join, wanted), tables[0]),)
+        self.parts[join.name] = (Part(level, self._show_join_keys(join, wanted), tables[0], by_folder),)
 
     def _partition_join(self, join: Join | TemporalJoin) -> tuple[TableKey, ...]:
         """What to partition a join by: as its inputs are already, as serves what reads it, or by all keys."""
@@ -196,7 +209,7 @@ class _Placing:
         return self._hash_alike(join.name, kept, (part,))
 
     def _keep_rows(
-        self, join: Join | TemporalJoin, number: int, level: int, partition: tuple[TableKey, ...]
+        self, join: Join | TemporalJoin, number: int, level: int, partition: tuple[TableKey, ...], by_folder: bool
     ) -> str:
         """The table of an input's rows, shared with the joins before that agree on it."""
         given, types = join.inputs[number], self.plan.joins.get(join.name)
@@ -206,7 +219,7 @@ class _Placing:
         generation = self.plan.settings.generation(join.name)
         rows = self._describe_rows(given.relation)
         temporal = number if isinstance(join, TemporalJoin) else None  # keeps other rows than a join does
-        agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation, temporal)
+        agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation, temporal, by_folder)
         columns = {c.column for c in (*join.visible, *join.hidden) if c.input == number}
         if isinstance(join, Join):
             columns -= find_implied(self.plan, join, number).keys()
@@ -226,6 +239,9 @@ class _Placing:
         table = RowTable(id_, label, given.relation, keys, key_types, kept, ((join.name, number),), level, partition, generation)
         self.tables[id_] = table
         self.shared[agreed] = id_
+        if by_folder:
+            self.by_folder.add(id_)
+            return id_
         reason = f"rows of {describe_input(self.graph, given.relation)} meet the others of {join.name.split('$')[0]}"
         local = all(p.level == level for p in self.parts.get(given.relation, ()))
         if find_leaves(self.graph, given.relation) or not local or not self.parts.get(given.relation):
@@ -256,6 +272,7 @@ class _Placing:
         columns = tuple(c for c in self.graph.relations[lookup.input].columns if c in wanted)
         level = max((p.level + 1 for p in self.parts.get(lookup.input, ())), default=0)
         agreed = ("transit", self._describe_rows(lookup.input), tuple(map(spark_sql, keys)), key_types, level)
+        shown = show_folders(self.plan, lookup.input)
         found = self.shared.get(agreed)
         if found is None:
             found = self.shared[agreed] = f"t{len(self.tables)}"
@@ -264,12 +281,17 @@ class _Placing:
             table = TransitTable(found, label, lookup.input, keys, key_types, columns, (lookup.name,), level, by)
             self.tables[found] = table
             reason = f"rows of {describe_input(self.graph, lookup.input)} are looked up in {lookup.table}"
-            self.exchanges.append(Exchange(found, level, tuple(k.sql(dialect="spark") for k in keys), reason))
+            if shown is not None:
+                self.by_folder.add(found)
+            else:
+                self.exchanges.append(Exchange(found, level, tuple(k.sql(dialect="spark") for k in keys), reason))
         else:
             old = self.tables[found]
             assert isinstance(old, TransitTable)
             every = tuple(c for c in self.graph.relations[old.input].columns if c in columns or c in old.columns)
             self.tables[found] = replace(old, columns=every, members=(*old.members, lookup.name))
+        if shown is not None:
+            return Part(level, shown, found, True)
         plain = [k.name if isinstance(k, exp.Column) else None for k in keys]
         named = tuple(n for n in plain if n is not None)
         return Part(level, named if len(named) == len(plain) and named else None, found)
@@ -298,7 +320,7 @@ class _Placing:
         if kept is not None and relation.window is None and len(parts) == 1 and not relation.joint:
             self.table_of[relation.name] = None
             shown = carry_partition(kept, relation.outputs, {})
-            self.parts[relation.name] = (Part(parts[0].level, shown, parts[0].table),)
+            self.parts[relation.name] = (replace(parts[0], partition=shown),)
             return
         local_keys = self._hash_alike(relation.name, kept, parts) if kept is not None else None
         by = local_keys if local_keys is not None else common_keys(self.graph, [relation], self._list_readers([relation]))
@@ -314,6 +336,8 @@ class _Placing:
         self, reader: str, kept: tuple[str | exp.Expr, ...], parts: tuple[Part, ...]
     ) -> tuple[TableKey, ...] | None:
         """Keys of a table for rows that stay in their slots: they have the hash by which these came there."""
+        if any(part.by_folder for part in parts):
+            return None
         found: list[TableKey] = []
         for i, key in enumerate(kept):
             if isinstance(key, str):
@@ -364,9 +388,11 @@ class _Placing:
         name, source = relation.name.split("$")[0], describe_input(self.graph, relation.input)
         if len({p.level for p in parts}) > 1:
             return f"{name} unites rows that are in the slots of different levels"
-        if len({p.partition for p in parts}) > 1:
+        if len({(p.partition, p.by_folder) for p in parts}) > 1:
             return f"{name} unites rows that are partitioned in different ways"
         has = describe_part_keys(parts[0])
+        if parts[0].by_folder and has is not None:
+            return f"{source} is in the folders of its source by ({', '.join(has)}), and nothing tells these in what {name} keeps"
         if has is None:
             return f"{source} does not show what its rows are partitioned by"
         return f"{source} is partitioned by ({', '.join(has)}), which {name} does not group by"
@@ -396,26 +422,3 @@ def find_implied(plan: Plan, join: Join, number: int) -> dict[str, str]:
     if declared.get(given.time) in ("timestamp", "timestamp_ntz", "bigint"):
         found[given.time] = "_t"
     return found
-
-
-def carry_partition(
-    partition: tuple[str | exp.Expr, ...] | None, outputs: Sequence[tuple[str, exp.Expr]], types: Mapping[str, str]
-) -> tuple[str | exp.Expr, ...] | None:
-    """A partitioning as it shows in outputs computed of its columns; None if it does not."""
-    if partition is None:
-        return None
-    names = {e.name: n for n, e in reversed(outputs) if isinstance(e, exp.Column)}
-    given = [recognize_key(e, types, as_value=True) for _, e in outputs]
-    found: list[str | exp.Expr] = []
-    for key in partition:
-        if isinstance(key, str):
-            if key not in names:
-                return None
-            found.append(names[key])
-            continue
-        recognized = recognize_key(key, types, as_value=True)
-        ways = express_key(recognized, given, types) if recognized is not None else frozenset()
-        if not ways:
-            return None
-        found.append(parse_one(number_columns(min(ways), [n for n, _ in outputs]), dialect="spark"))
-    return tuple(found)

@@ -48,6 +48,7 @@ class Settings:
     spark_reads: str = ""  # why Spark must read all sources, if it must
     folders: Mapping[str, str] = field(default_factory=dict)  # stream -> the folder its files are known to be in
     partition_by: str | None = None  # partition by this where it serves, like 'srcIP, destIP'; None: by what is best
+    by_folder: frozenset[str] | None = None  # streams whose folders are kept apart (PARTITIONED BY); None: all that can be
 
     def generation(self, relation: str) -> int:
         return self.generations.get(relation.split("$")[0], 0)
@@ -158,12 +159,14 @@ Table = PaneTable | GatherTable | JointTable | RowTable | TransitTable
 class Part:
     """Where rows of a windowed relation are: the slots of a level, on the mini-partition that the columns `partition`
     decide (None: no columns of it tell). `table` is the state they come from. A name is a column whose value is hashed
-    as it is; an expression tells which rows are together, but not the hash.
+    as it is; an expression tells which rows are together, but not the hash. `by_folder`: the mini-partition is that of a
+    folder of the source, which no hash tells.
     """
 
     level: int
     partition: tuple[str | exp.Expr, ...] | None
     table: str
+    by_folder: bool = False
 
 
 @dataclass(frozen=True)
@@ -264,6 +267,7 @@ class Plan:
     inputs_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # join -> the table of each input
     parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     exchanges: tuple[Exchange, ...] = ()
+    by_folder: frozenset[str] = frozenset()  # tables whose rows stay where the source has them
     bounds: Mapping[str, StateBound] = field(default_factory=dict)  # by table
     columns: Mapping[str, tuple[SourceColumn, ...]] = field(default_factory=dict)  # by stream
     feeds: Mapping[str, tuple[TableFeed, ...]] = field(default_factory=dict)  # by table

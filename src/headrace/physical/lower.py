@@ -265,6 +265,7 @@ class _Lowering:
             outputs,
             feeds,
             early,
+            table.id in self.plan.by_folder,
         )
 
     def _lower_partition(self, table: Table) -> tuple[int | str, ...]:
@@ -281,7 +282,8 @@ class _Lowering:
 
     def _name_node(self, table: Table, stored: object) -> str:
         waits = tuple(w.stream if not w.steps else w for w in self.plan.waits_of(table.id))
-        identity = repr((stored, table.level, tuple(sorted(waits, key=repr)), table.partition, self.plan.settings.pids))
+        parts = (stored, table.level, tuple(sorted(waits, key=repr)), table.partition, self.plan.settings.pids)
+        identity = repr((*parts, "by folder") if table.id in self.plan.by_folder else parts)
         name = "n" + hashlib.sha256(identity.encode()).hexdigest()[:12]
         assert name not in {n.name for n in self.nodes.values()}, f"two tables are stored as {name}"
         return name
@@ -397,7 +399,7 @@ class _Lowering:
         columns = [f'"{c}"' for c in self.graph.relations[name].columns]
         for view in self.views.get(name, ()):
             by = [c for c in view.part.partition or () if isinstance(c, str)]
-            told = view.part.partition is not None and len(by) == len(view.part.partition)
+            told = view.part.partition is not None and len(by) == len(view.part.partition) and not view.part.by_folder
             pid = [hash_pid_sql([f'"{c}"' for c in by], self.plan.settings.pids)] if told else []
             sql = f"SELECT {', '.join([*columns, *pid])} FROM {view.name}"
             node = self.nodes[view.part.table].name

@@ -38,6 +38,7 @@ def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int
         reach,
         any(join.kind == "distinct" for join, _ in readers),
         feeds,
+        table.id in plan.by_folder,
     )
 
 

@@ -22,8 +22,9 @@ def lower_transit(plan: Plan, table: TransitTable, name: str) -> TransitNode:
         for f in plan.row_feeds[table.id]
     )
     waits = plan.waits_of(table.id)
+    kept, by_folder = table.partition, table.id in plan.by_folder
     return TransitNode(
-        name, table.label, table.level, waits, len(table.keys), table.columns, table.partition, f"p_{name}", feeds
+        name, table.label, table.level, waits, len(table.keys), table.columns, kept, f"p_{name}", feeds, by_folder
     )
 
 

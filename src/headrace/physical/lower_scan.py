@@ -17,12 +17,17 @@ _TICKS = {
 }
 
 
-def lower_scan(plan: Plan, stream: Stream, schema: bytes, folder: str = "") -> Scan:
-    """The scan of a stream whose files, of Arrow type `schema`, are below `folder` (none: its path names files)."""
+def lower_scan(plan: Plan, stream: Stream, schema: bytes, folder: str = "", by_folder: bool = False) -> Scan:
+    """The scan of a stream whose files, of Arrow type `schema`, are below `folder` (none: its path names files): for what an
+    exchange brings to tables, or for tables kept `by_folder`.
+    """
+    wanted = find_scanned(plan, stream.name, by_folder)
     scope = plan.types[stream.name]
     tick = _TICKS.get(scope[stream.on], 'CAST("{}" AS BIGINT)').format(stream.on.replace('"', '""'))
     select, read = [f"{tick} AS _t"], {stream.on}
     for column in plan.columns[stream.name]:
+        if column.name not in wanted:
+            continue
         value = translate(column.expression, scope)
         select.append(f"CAST({value.sql} AS {duck_type(column.type)}) AS {column.name}")
         read |= {c.name for c in column.expression.find_all(exp.Column)}
@@ -30,4 +35,26 @@ def lower_scan(plan: Plan, stream: Stream, schema: bytes, folder: str = "") -> S
     if options.get("recursivefilelookup") == "true":
         folder = ""  # names of folders then mean nothing
     columns = tuple(c for c in scope if c in read)
-    return Scan(stream.name, ", ".join(select), tick, columns, schema, folder)
+    by = None
+    if by_folder and stream.name in (plan.settings.by_folder or ()):
+        by = tuple(e.name if isinstance(e, exp.Column) else "" for e in stream.partition_by)
+    return Scan(stream.name, ", ".join(select), tick, columns, schema, folder, by)
+
+
+def find_scanned(plan: Plan, stream: str, by_folder: bool) -> set[str]:
+    """The source columns of a stream that are read for tables kept by folder, or for all else."""
+    observed = plan.observed[stream]
+    found: set[str | None] = {*observed.groups, observed.mark}
+    for id_, feeds in plan.feeds.items():
+        for feed in feeds:
+            if feed.stream == stream and (id_ in plan.by_folder) == by_folder:
+                found |= {feed.where, *feed.keys}
+                found |= {c for calls in feed.calls.values() for call in calls for c in (call.where, *call.arguments)}
+    for id_, row_feeds in plan.row_feeds.items():
+        for rows in row_feeds:
+            if rows.stream == stream and (id_ in plan.by_folder) == by_folder:
+                found |= {rows.where, *rows.keys, *rows.values}
+    for passing in plan.passing:
+        if passing.stream == stream and not by_folder:
+            found |= {passing.where, *passing.columns}
+    return {c for c in found if c is not None}

@@ -50,6 +50,7 @@ class Split(NamedTuple):
     path: str
     start: int
     end: int
+    pid: int = 0  # mini-partition of the folder, where folders are kept apart
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Orders:
     born: Mapping[str, int] = field(default_factory=dict)  # node -> its windows start after this tick
     flush: Flush | None = None
     splits: tuple[tuple[Split, ...], ...] = ()  # one for each source task, when tasks read files
+    own_splits: tuple[tuple[Split, ...], ...] = ()  # one for each slot: files of the folders it owns
     memory: int | None = None  # bytes a slot's DuckDB may use before it spills
     scratch: str | None = None  # folder to spill into
     since: int = 0  # the clock when the run began: silence before it means nothing
@@ -144,3 +146,4 @@ class SlotReport:
     executor: str = ""  # where it ran
     peak_memory: int = 0  # bytes, the most its worker ever had
     received: Mapping[str, int] = field(default_factory=dict)  # node -> bytes of rows that came through the exchange
+    samples: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)  # node -> hashes of values, mini-partitions

@@ -55,6 +55,7 @@ class PaneNode:
     outputs: tuple[ClosedWindows, ...]
     feeds: tuple[SourceFeed, ...] = ()
     groups: tuple[int, ...] = ()  # keys that tell apart the groups whose windows close on their own
+    by_folder: bool = False  # whether its rows stay in the mini-partition of the folder they are read from
 
     @property
     def windows(self) -> tuple[WindowSpec, ...]:
@@ -118,6 +119,7 @@ class RowNode:
     reach: int  # ticks that a row may be apart from one it meets
     nulls: bool  # whether rows with a null key are kept
     feeds: tuple[RowFeed, ...] = ()
+    by_folder: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ class TransitNode:
     partition: tuple[int | str, ...]
     view: str
     feeds: tuple[RowFeed, ...] = ()
+    by_folder: bool = False
 
 
 Node = PaneNode | GatherNode | JointNode | RowNode | TransitNode
@@ -295,6 +298,11 @@ class Program:
 
     def transit_nodes(self) -> list[TransitNode]:
         return [n for n in self.nodes if isinstance(n, TransitNode)]
+
+    def fed_nodes(self, by_folder: bool) -> list[PaneNode | RowNode | TransitNode]:
+        """The nodes that rows of streams go to: those kept by folder, or those that an exchange brings them to."""
+        kinds = (PaneNode, RowNode, TransitNode)
+        return [n for n in self.nodes if isinstance(n, kinds) and n.feeds and n.by_folder == by_folder]
 
     def static_tables(self) -> list[str]:
         """The tables that lookups read."""

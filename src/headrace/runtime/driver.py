@@ -11,7 +11,7 @@ Spark's loop (`loop.py`) and the in-process runner of `headrace.testing` differ 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,7 @@ from headrace.runtime.balancer import Balancer
 from headrace.runtime.batch_report import make_report
 from headrace.runtime.committed_results import Results, schema_of
 from headrace.runtime.delivery import Delivery
+from headrace.runtime.folder_watch import FolderWatch
 from headrace.runtime.housekeeping import Housekeeping
 from headrace.runtime.slot_follower import SlotFollower
 from headrace.runtime.table_versions import ReadTable, TableVersions
@@ -46,6 +47,7 @@ from headrace.sql import parse_query
 from headrace.sql.bind import Binder
 from headrace.sql.error_places import suggest
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store
+from headrace.state.folder_numbers import spread_number
 from headrace.state.slot_requests import SlotRequests, forget_requests, read_requests, request_slots
 
 COLLECT_EVERY = 50  # batches between two compactions
@@ -87,6 +89,7 @@ class Driver:
         self.balancer = Balancer(balance, program.pids)
         self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
         self._requests = SlotRequests()
+        self.folder_watch = FolderWatch(program)
 
     @property
     def graph(self) -> Graph:
@@ -117,6 +120,15 @@ class Driver:
             {name: version.path for name, version in tables.items()},
             self.preaggregate,
         )
+
+    def number_folders(self, names: Iterable[str]) -> dict[str, int]:
+        """The mini-partition of every folder of sources; new ones get the next numbers, for good."""
+        known = {name: number for number, name in enumerate(self.file.folders)}
+        new = sorted(set(names) - known.keys())
+        if new:
+            self.file.folders = [*self.file.folders, *new]
+            self.file.save(self.store)
+        return {name: spread_number(number, self.program.pids) for number, name in enumerate(self.file.folders)}
 
     def rescale(self, slots: int) -> None:
         """Go on with another number of slots from the next batch on."""
@@ -162,6 +174,7 @@ class Driver:
         answers = len({(r.level, r.slot) for r in reports if r.version == orders.version})
         if answers not in (0, orders.slots * len(self.program.levels)):  # no row, no answer
             raise InternalError(f"batch {orders.version}: {answers} slots of {orders.slots} answered")
+        self.folder_watch.check(reports, self.number_folders(()))
         manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
         load = self.balancer.read(reports, orders)
         notes = self._requests.refused
@@ -237,10 +250,12 @@ def open_driver(
     check: Callable[[Manifest | None], None] = lambda latest: None,
     balance: str = BALANCE,
     partition_by: str | None = None,
+    by_folder: frozenset[str] | None = None,
 ) -> Driver:
     """The driver of a set on the checkpoint in `store`, which is ours alone from here on. `slots` is how many are
     wanted, whatever was requested before; else as many as the checkpoint has, or `usual_slots`. `check` may refuse what
-    was last committed.
+    was last committed. `by_folder` are the streams whose folders are kept apart, unless the checkpoint knows; None: those that
+    can be.
     """
     find_policy(balance)
     functions = {name.lower(): one for name, one in (user or {}).items()}
@@ -263,6 +278,7 @@ def open_driver(
             spark_reads=spark_reads,
             folders=folders or {},
             partition_by=file.partition_by,
+            by_folder=by_folder if file.by_folder is None else frozenset(file.by_folder),
         )
         plan = optimize(graph, make_typer(graph), settings)
         program = lower(plan)

@@ -23,8 +23,8 @@ from pyspark.sql import functions as F
 
 from headrace.errors import CheckpointError, HeadraceError, OptionError
 from headrace.kernels import payloads
-from headrace.kernels.scan import Scan, split_files
-from headrace.program.messages import Orders
+from headrace.kernels.scan import Scan, name_folder, split_by_folder, split_files
+from headrace.program.messages import Orders, Split
 from headrace.report.model import BatchReport
 from headrace.runtime.committed_results import Results
 from headrace.runtime.csv_headers import OwnHeaders
@@ -56,8 +56,10 @@ class Run:
         on_batch: Callable[[BatchReport], object] | None = None,
         flush: bool = False,
         headers: OwnHeaders | None = None,
+        own: tuple[Scan, ...] | None = None,
     ) -> None:
         self.spark, self.driver, self.scans, self._headers = spark, driver, scans, headers
+        self.own = own  # how slots read the files of folders they own
         self.reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
         self._projection = Projection(driver.plan, driver.program)
         self._on_batch, self._flush = on_batch, flush
@@ -178,11 +180,18 @@ class Run:
                     files = files_of(frame, [scan.folder for scan in self.scans])
                     if follower is not None:
                         follower.backlog |= files_reach_limit(self.driver.graph, files)
-                    splits = split_files(files, self._tasks)
-                    self._finish(self._prepare(orders.slots), replace(orders, splits=splits), batch_id)
+                    orders = replace(orders, splits=split_files(files, self._tasks), own_splits=self._split_own(files, orders))
+                    self._finish(self._prepare(orders.slots), orders, batch_id)
             except BaseException as e:
                 self._error = e
                 raise
+
+    def _split_own(self, files: list[tuple[int, str, int]], orders: Orders) -> tuple[tuple[Split, ...], ...]:
+        """The files that slots read by themselves."""
+        if self.own is None:
+            return ()
+        names = [name_folder(self.own[scan], path) for scan, path, _ in files if self.own[scan].by is not None]
+        return split_by_folder(files, self.own, self.driver.number_folders(names), orders.route, orders.slots)
 
     def _prepare(self, slots: int) -> DataFrame:
         """The plan of every batch of files, and of a flush, made once for a number of slots. It is run through `select`: that
@@ -199,7 +208,8 @@ class Run:
         """What the source stage sends, through as many exchanges and slots as there are levels."""
         for level in range(len(self.driver.program.levels)):
             sent = sent.repartitionById(slots, F.col("slot"))
-            sent = sent.mapInArrow(slot_task(self.driver.program, level), payloads.EXCHANGE)
+            own = self.own if level == 0 else None
+            sent = sent.mapInArrow(slot_task(self.driver.program, level, own), payloads.EXCHANGE)
         return sent
 
     def _refuse_gap(self, batch_id: int) -> None:

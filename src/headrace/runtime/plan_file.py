@@ -19,7 +19,7 @@ import duckdb
 from sqlglot.dialects.spark import Spark
 
 from headrace.errors import CheckpointError
-from headrace.logical.graph import Graph, StaticTable
+from headrace.logical.graph import Graph, StaticTable, Stream
 from headrace.optimizer import Plan
 from headrace.optimizer.explain_plan import draw_plan
 from headrace.physical.scratch_database import open_scratch
@@ -44,6 +44,8 @@ class PlanFile:
     late_schemas: dict[str, str] = field(default_factory=dict)
     tables: dict[str, list[list[str]]] = field(default_factory=dict)  # columns of every table there ever was
     partition_by: str | None = None  # what the user wants state partitioned by
+    by_folder: list[str] | None = None  # streams whose folders are kept apart; None: not decided yet
+    folders: list[str] = field(default_factory=list)  # of these, in the order of their numbers
 
     @property
     def generations(self) -> dict[str, int]:
@@ -84,9 +86,18 @@ def describe_streams(graph: Graph) -> dict[str, dict[str, Any]]:
             "unit": s.unit,
             "groups": list(s.groups),
             "source": [s.format, [list(o) for o in s.options]],
+            "partitioned": describe_clause(s),
         }
         for s in graph.streams.values()
     }
+
+
+def describe_clause(stream: Stream) -> str:
+    """What a stream says of its partitioning."""
+    if not stream.partition_by:
+        return ""
+    listed = ", ".join(e.sql(dialect="spark") for e in stream.partition_by)
+    return f"{'PARTITIONED' if stream.partition_fixed else 'PARTITIONABLE'} BY ({listed})"
 
 
 def describe_tables(graph: Graph) -> dict[str, list[list[str]]]:
@@ -176,6 +187,8 @@ def reconcile(
         schemas=dict(old.schemas),
         tables={**old.tables, **tables},
         partition_by=old.partition_by,
+        by_folder=old.by_folder or [],
+        folders=old.folders,
     )
 
 
@@ -192,6 +205,7 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
             born[node.name] = max(known, default=None)
             _can_begin(store, node, born[node.name])
     file.born = born
+    file.by_folder = sorted(plan.settings.by_folder or ())
     file.schemas |= {q: base64.b64encode(s).decode() for q, s in program.schemas.items()}
     file.late_schemas = {s: base64.b64encode(b).decode() for s, b in program.late_schemas.items()}
     file.graph, file.labels = draw_plan(plan), {n.name: n.label for n in program.nodes}
@@ -236,6 +250,9 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
         groups = [", ".join(s[name].get("groups", ())) or "none" for s in (old, new)]
         if groups[0] != groups[1]:
             parts.append(f"the groups of {name} that make progress by themselves were by {groups[0]} and are by {groups[1]}")
+        clauses = [s[name].get("partitioned", new[name]["partitioned"]) or "not PARTITIONED BY anything" for s in (old, new)]
+        if clauses[0] != clauses[1]:
+            parts.append(f"{name} was {clauses[0]} and is {clauses[1]}")
         if old[name]["on"] != new[name]["on"]:
             parts.append(f"{name} was PROGRESSING ON {old[name]['on']} and is on {new[name]['on']}")
     return "; ".join(parts)

@@ -91,7 +91,11 @@ def start(
             n: frames[n] if n in frames else open_source(spark, s, bases.get(n), files)
             for n, s in plan.graph.streams.items()
         }
-        scans = tuple(_scan(plan, s, typers[0]) for s in plan.graph.streams.values()) if files else None
+        streams = list(plan.graph.streams.values())
+        scans = tuple(_scan(plan, s, typers[0]) for s in streams) if files else None
+        own = tuple(_scan(plan, s, typers[0], by_folder=True) for s in streams) if plan.by_folder else None
+        if own is not None and not files:
+            raise _refuse_spark_reader(store, plan)
         driver.memory = find_slot_memory(spark)
         if slots == AUTO:
             forget_requests(store)
@@ -105,7 +109,7 @@ def start(
         driver.read_bounds = BoundsReader(graph, bounds or {}, bases, lambda q: [tuple(r) for r in spark.sql(q).collect()]).read
         driver.use_tables(StaticReader(spark, tables or {}, bases).read)
         driver.listen()
-        run = Run(spark, driver, scans, on_batch, flush, OwnHeaders(spark, plan.graph, opened, bases))
+        run = Run(spark, driver, scans, on_batch, flush, OwnHeaders(spark, plan.graph, opened, bases), own)
         run.start(opened, trigger)
         if "availableNow" not in trigger:  # a run that goes on: results expire even if no batch comes
             driver.compact()
@@ -152,7 +156,16 @@ def _find_folders(graph: Graph, bases: dict[str, Path]) -> dict[str, str]:
     return found
 
 
-def _scan(plan: Plan, stream: Stream, typer: SparkTyper) -> Scan:
+def _scan(plan: Plan, stream: Stream, typer: SparkTyper, by_folder: bool = False) -> Scan:
     """How tasks read the files of a stream."""
     folder = plan.settings.folders.get(stream.name, "")
-    return lower_scan(plan, stream, typer.result_schema(stream.name), folder)
+    return lower_scan(plan, stream, typer.result_schema(stream.name), folder, by_folder)
+
+
+def _refuse_spark_reader(store: Store, plan: Plan) -> CheckpointError:
+    """State by folder can only be continued by tasks that read the folders."""
+    name, reading = next((n, r) for n, r in plan.readings.items() if not r.in_tasks)
+    return CheckpointError(
+        f"checkpoint {store.uri} keeps state by the folders of {', '.join(sorted(plan.settings.by_folder or ()))}, which tasks "
+        f"read by themselves; now Spark must read {name}: {reading.reason}. Leave that out, or use a new checkpoint"
+    )

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from headrace.errors import CheckpointError
 from headrace.kernels import connection, payloads
-from headrace.kernels.scan import Scan, file_chunks
+from headrace.kernels.scan import FileChunk, Scan, file_chunks
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, row_chunks
@@ -37,8 +37,9 @@ def scan_task(program: Program, scans: tuple[Scan, ...]) -> Callable[[Arrow], Ar
     return partial(_scan, program, scans)
 
 
-def slot_task(program: Program, level: int) -> Callable[[Arrow], Arrow]:
-    return partial(_slot, program, level)
+def slot_task(program: Program, level: int, own: tuple[Scan, ...] | None = None) -> Callable[[Arrow], Arrow]:
+    """The slots of a level; those of the first read files of the folders they own."""
+    return partial(_slot, program, level, own)
 
 
 def _source(program: Program, layout: Layout, rows: Arrow) -> Arrow:
@@ -58,9 +59,13 @@ def _scan(program: Program, scans: tuple[Scan, ...], rows: Arrow) -> Arrow:
     return _guard(orders.store, run_source(program, orders, file_chunks(scans, mine)))
 
 
-def _slot(program: Program, level: int, rows: Arrow) -> Arrow:
+def _slot(program: Program, level: int, own: tuple[Scan, ...] | None, rows: Arrow) -> Arrow:
     orders = receive_orders()
-    return _guard(orders.store, run_slot(program, orders, level, rows))
+
+    def read_own(slot: int) -> Iterator[FileChunk]:
+        return file_chunks(own or (), orders.own_splits[slot] if orders.own_splits else ())
+
+    return _guard(orders.store, run_slot(program, orders, level, rows, None if own is None else read_own))
 
 
 def _guard(store: Store, rows: Arrow) -> Arrow:
