@@ -109,7 +109,8 @@ def show_places(plan: Plan) -> list[str]:
         for part in parts:
             keys = describe_part_keys(part)
             by = "nobody knows" if keys is None else ", ".join(keys) or "one place"
-            out.append(f"{name}: level {part.level} of {part.table}, by {by}")
+            out.append(f"{name}: level {part.level} of {part.table}, by {by}{' in folders' if part.by_folder else ''}")
+    out += [f"no exchange to {id_}" for id_ in sorted(plan.by_folder)]
     out += [f"exchange {e.level + 1} to {e.table} by ({', '.join(e.by)}): {e.reason}" for e in plan.exchanges]
     return out
 

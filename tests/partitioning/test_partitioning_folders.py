@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -9,8 +10,14 @@ from typing import Any
 
 import pytest
 
+import headrace as hr
 from headrace.errors import CheckpointError, SourceError
+from headrace.kernels.scan import Scan, name_folder
+from headrace.optimizer import optimize
+from headrace.physical.duck_typer import DuckTyper
+from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
+from headrace.state.folder_numbers import spread_number
 from headrace.testing import LocalRun
 
 Row = tuple[int, int | None, int, int]
@@ -191,3 +198,63 @@ def test_samples_are_of_the_same_values_everywhere() -> None:
     with pytest.raises(SourceError, match="PARTITIONED BY"):
         run.push(tcp={"a": rows, "b": rows[1000:]})
     run.close()
+
+
+FILES = """
+CREATE STREAM tcp (ts TIMESTAMP, src INT, dest INT, len INT) PROGRESSING ON ts ORDERED PARTITIONED BY (src)
+  FROM 'parquet' OPTIONS (path 'data');
+CREATE QUERY flows AS SELECT src, dest, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY src, dest;
+"""
+SIZES = "CREATE QUERY sizes AS SELECT len, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY len;"
+
+
+def test_explain_says_so() -> None:
+    """At every table, in every format; and what it is not used for."""
+    session = hr.Session().sql(FILES)
+    text = session.explain()
+    assert "one pass over the input, no exchange," in text
+    assert "each folder by one slot: partitioned by src" in text
+    assert "    no exchange: partitioned by src in the source\n" in text
+    (table,) = json.loads(session.explain("json"))["tables"]
+    assert table["no_exchange"] == "no exchange: partitioned by src in the source"
+    assert "no exchange: partitioned by src in the source" in session.explain("dot")
+    assert "1 exchange," in hr.Session().sql(FILES + SIZES).explain()
+    odd = session.sql("CREATE QUERY odd AS SELECT upper(hex(src)) AS h, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY upper(hex(src));")
+    assert "that it is partitioned by src is not used" in odd.explain()
+
+
+def test_source_tasks_read_only_what_they_need() -> None:
+    """Progress, and the columns of tables that the exchange brings rows to; slots read the others."""
+    for queries, told, own in ((FILES, ("ts",), ("ts", "src", "dest")), (FILES + SIZES, ("ts", "len"), ("ts", "src", "dest"))):
+        graph = hr.Session().sql(queries).graph
+        typer = DuckTyper(graph, {})
+        plan = optimize(graph, typer)
+        scans = [lower_scan(plan, graph.streams["tcp"], typer.result_schema("tcp"), "/data", by) for by in (False, True)]
+        assert [(s.columns, s.by) for s in scans] == [(told, None), (own, ("src",))]
+
+
+@pytest.mark.parametrize(
+    ("by", "path", "name"),
+    [
+        (("src",), "src=7/f", "=7"),
+        (("src",), "day=1/src=7/f", "=7"),
+        (("a", "b"), "b=x%2Fy/a=1/f", "=1/x%2Fy"),
+        (("a", "b"), "a=1/c=2/f", "a=1"),
+        (("src",), "part-3/deep/f", "part-3"),
+        (("src",), "f", ""),
+        (("",), "src=7/f", "src=7"),
+        (("src",), "src=__HIVE_DEFAULT_PARTITION__/f", "=__HIVE_DEFAULT_PARTITION__"),
+    ],
+)
+def test_what_a_partition_is_called(by: tuple[str, ...], path: str, name: str) -> None:
+    """By its values where folders say them, else by the first folder."""
+    assert name_folder(Scan("s", "", "", (), b"", "/data/", by), f"/data/{path}") == name
+
+
+@pytest.mark.parametrize("pids", [1, 5, 8, 100, 128])
+def test_numbers_are_spread(pids: int) -> None:
+    """Each mini-partition once in a row, and few of them over all slots."""
+    order = [spread_number(n, pids) for n in range(2 * pids)]
+    assert sorted(order[:pids]) == list(range(pids)) and order[pids:] == order[:pids]
+    if pids >= 8:
+        assert len({pid * 4 // pids for pid in order[:4]}) == 4

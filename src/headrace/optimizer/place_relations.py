@@ -51,7 +51,7 @@ from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column
 from headrace.partitioning.advise_partitioning import read_proposal
 from headrace.partitioning.choose_table_keys import TableKey, choose_join_keys, choose_table_keys
 from headrace.partitioning.common_keys import common_keys
-from headrace.partitioning.restrictions import StreamRestriction
+from headrace.partitioning.restrictions import StreamRestriction, read_restrictions
 from headrace.windows import share_grid
 
 
@@ -71,7 +71,9 @@ class _Placing:
         self.by_folder: set[str] = set()  # tables
         wanted = plan.settings.partition_by
         proposal = read_proposal(self.graph, wanted, "partition by") if wanted is not None else {}
-        self.limits = {s: StreamRestriction(keys, fixed=True) for s, keys in proposal.items()}
+        declared = read_restrictions(self.graph) if plan.settings.limited else {}
+        self.limits = {s: one for s, one in declared.items() if not one.fixed}
+        self.limits |= {s: StreamRestriction(keys, fixed=True) for s, keys in proposal.items()}
 
     def run(self) -> Plan:
         for table in self.plan.tables.values():
@@ -173,7 +175,8 @@ class _Placing:
                     return kept
         chosen = None
         if isinstance(join, Join):
-            chosen = choose_join_keys(self.graph, join, self._list_readers([join]), self.plan.settings.pids)
+            limits = {s: one for s, one in self.limits.items() if not one.fixed}
+            chosen = choose_join_keys(self.graph, join, self._list_readers([join]), self.plan.settings.pids, limits)
         if chosen is not None and self._can_compute(join.name, chosen) and self._show_join_keys(join, chosen) is not None:
             return chosen
         return tuple(range(len(join.inputs[0].keys)))

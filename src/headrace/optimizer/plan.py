@@ -48,6 +48,7 @@ class Settings:
     spark_reads: str = ""  # why Spark must read all sources, if it must
     folders: Mapping[str, str] = field(default_factory=dict)  # stream -> the folder its files are known to be in
     partition_by: str | None = None  # partition by this where it serves, like 'srcIP, destIP'; None: by what is best
+    limited: bool = True  # whether PARTITIONABLE BY limits what state is partitioned by
     by_folder: frozenset[str] | None = None  # streams whose folders are kept apart (PARTITIONED BY); None: all that can be
 
     def generation(self, relation: str) -> int:

@@ -7,6 +7,8 @@ exchange carries the rows of all of them, so they keep all their keys, which spr
 they are, so they cost nothing; few values spread over few mini-partitions, and that is weighed.
 
 The rows a join keeps are partitioned by all its keys, unless fewer or coarser ones spare what reads the join an exchange.
+
+Where a stream is PARTITIONABLE BY some attributes, only functions of these are chosen, as long as they serve a table.
 """
 
 from __future__ import annotations
@@ -47,19 +49,20 @@ def choose_table_keys(
 
 
 def choose_join_keys(
-    graph: Graph, join: Join, readers: Collection[str], pids: int
+    graph: Graph, join: Join, readers: Collection[str], pids: int, limits: Restrictions | None = None
 ) -> tuple[TableKey, ...] | None:
-    """The partitioning of the rows a join keeps, if a coarser one than by all keys also serves what reads its results.
-    None: it serves nobody else, so all keys spread best.
+    """The partitioning of the rows a join keeps, if a coarser one than by all keys also serves what reads its results, or nothing
+    finer is within `limits`. None: it serves nobody else, so all keys spread best.
     """
     together = find_read_together(graph, [join.name], readers)
     above = {n for n in together if n != join.name and join.name in graph.reachable([n])}
-    if not any(isinstance(graph.relations[n], (Aggregate, Join)) for n in above):
-        return None
     plan = describe_workload(graph, together, delivered=(), pids=pids)
-    choice = search_partitioning(plan)
+    mine = {s: one for s, one in (limits or {}).items() if s in plan.requirements[join.name].sources}
+    if not mine and not any(isinstance(graph.relations[n], (Aggregate, Join)) for n in above):
+        return None
+    choice = search_partitioning(plan, mine)
     served = {n for n in choice.cost.compatible if plan.requirements[n].views is not None}
-    if join.name not in served or not served & above:
+    if join.name not in served or (not mine and not served & above):
         return None
     requirement = plan.requirements[join.name]
     steps = find_partition_steps(requirement, choice.partitioning, plan.types)

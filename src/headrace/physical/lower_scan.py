@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from headrace.dialect.duck import translate
 from headrace.dialect.duck_cast import duck_type
 from headrace.kernels.scan import Scan
 from headrace.logical.graph import Stream
-from headrace.optimizer.plan import Plan
+from headrace.optimizer.plan import Plan, RowFeedColumns, TableFeed
 
 _TICKS = {
     "timestamp": 'epoch_us("{}")',
@@ -36,9 +38,13 @@ def lower_scan(plan: Plan, stream: Stream, schema: bytes, folder: str = "", by_f
         folder = ""  # names of folders then mean nothing
     columns = tuple(c for c in scope if c in read)
     by = None
-    if by_folder and stream.name in (plan.settings.by_folder or ()):
+    if by_folder and any(f.stream == stream.name for id_ in plan.by_folder for f in _feeds(plan, id_)):
         by = tuple(e.name if isinstance(e, exp.Column) else "" for e in stream.partition_by)
     return Scan(stream.name, ", ".join(select), tick, columns, schema, folder, by)
+
+
+def _feeds(plan: Plan, table: str) -> Sequence[TableFeed | RowFeedColumns]:
+    return (*plan.feeds.get(table, ()), *plan.row_feeds.get(table, ()))
 
 
 def find_scanned(plan: Plan, stream: str, by_folder: bool) -> set[str]:

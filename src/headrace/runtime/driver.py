@@ -278,6 +278,7 @@ def open_driver(
             spark_reads=spark_reads,
             folders=folders or {},
             partition_by=file.partition_by,
+            limited=file.limited,
             by_folder=by_folder if file.by_folder is None else frozenset(file.by_folder),
         )
         plan = optimize(graph, make_typer(graph), settings)

@@ -40,6 +40,6 @@ def _find_folder(pids: Mapping[str, int], pid: int) -> str:
 def _refuse(label: str, one: str, two: str) -> SourceError:
     return SourceError(
         f"a source is not partitioned as its stream says (PARTITIONED BY): rows of one value, of {label}, are in the folders "
-        f"{one!r} and {two!r}.\nNothing of this batch was committed. Put the rows of a value into one folder, by the same name in every "
-        "stream, or leave the clause out and use a new checkpoint"
+        f"{one!r} and {two!r}.\nNothing of this batch was committed. Put the rows of a value into one folder, by the same name "
+        "in every stream, or leave the clause out and use a new checkpoint"
     )

@@ -44,6 +44,7 @@ class PlanFile:
     late_schemas: dict[str, str] = field(default_factory=dict)
     tables: dict[str, list[list[str]]] = field(default_factory=dict)  # columns of every table there ever was
     partition_by: str | None = None  # what the user wants state partitioned by
+    limited: bool = False  # whether PARTITIONABLE BY has been obeyed from the start
     by_folder: list[str] | None = None  # streams whose folders are kept apart; None: not decided yet
     folders: list[str] = field(default_factory=list)  # of these, in the order of their numbers
 
@@ -128,7 +129,9 @@ def reconcile(
     if old is None:
         fresh = {n: {"text": t, "generation": 0, "retired": False} for n, t in graph.queries.items()}
         tables = describe_tables(graph)
-        return PlanFile(streams, fresh, hash=probe, time_zone=time_zone, tables=tables, partition_by=partition_by)
+        return PlanFile(
+            streams, fresh, hash=probe, time_zone=time_zone, tables=tables, partition_by=partition_by, limited=True
+        )
     live = {n for n, q in old.queries.items() if not q["retired"]}
     if different := _difference(old.streams, streams):
         raise CheckpointError(f"{where} belongs to other streams: {different}. Use a new checkpoint")
@@ -187,6 +190,7 @@ def reconcile(
         schemas=dict(old.schemas),
         tables={**old.tables, **tables},
         partition_by=old.partition_by,
+        limited=old.limited,
         by_folder=old.by_folder or [],
         folders=old.folders,
     )

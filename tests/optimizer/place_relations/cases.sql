@@ -244,3 +244,61 @@ CREATE QUERY both AS SELECT f.window_end AS e, f.destIP, h.n FROM flows AS f JOI
 -- both: level 0 of t2, by nobody knows
 -- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
 -- exchange 1 to t1 by (srcIP & 65280): groups of tcp come from every source task
+
+-- # a stream that comes partitioned, in folders: aggregations that group by it, or finer, need no exchange
+CREATE STREAM keyed (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (destIP) FROM 'parquet' OPTIONS (path 'data');
+CREATE QUERY flows AS SELECT srcIP, destIP AS d, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY hosts AS SELECT d, max(n) AS most FROM flows GROUP BY d;
+-- =>
+
+-- # an aggregation that does not tell the folder gets an exchange of its own, from the source or of results
+CREATE STREAM keyed (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (destIP) FROM 'parquet' OPTIONS (path 'data');
+CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY sources AS SELECT srcIP, sum(n) AS n FROM flows GROUP BY srcIP;
+CREATE QUERY nets AS SELECT destIP & 65280 AS net, sum(len) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY destIP & 65280;
+CREATE QUERY total AS SELECT sum(len) AS n FROM keyed [RANGE 1 MINUTE];
+-- =>
+
+-- # partitioned by an expression: what groups by the attribute tells the folder
+CREATE STREAM keyed (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (destIP & 65280) FROM 'parquet' OPTIONS (path 'data');
+CREATE QUERY hosts AS SELECT destIP, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY destIP;
+CREATE QUERY nets AS SELECT destIP & 61440 AS net, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY destIP & 61440;
+-- =>
+
+-- # streams partitioned alike are joined folder by folder
+CREATE STREAM one (ts TIMESTAMP, a INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (a) FROM 'parquet' OPTIONS (path 'one');
+CREATE STREAM two (ts TIMESTAMP, b INT, n INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (b) FROM 'parquet' OPTIONS (path 'two');
+CREATE QUERY both AS SELECT x.ts, x.a, y.n FROM one AS x JOIN two AS y ON x.a = y.b AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
+CREATE QUERY sums AS SELECT a, sum(n) AS n FROM both [RANGE 1 MINUTE] GROUP BY a;
+-- =>
+
+-- # a join with a stream of another type, or that is not partitioned so, needs the exchange
+CREATE STREAM one (ts TIMESTAMP, a INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (a) FROM 'parquet' OPTIONS (path 'one');
+CREATE STREAM wide (ts TIMESTAMP, b BIGINT, n INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (b) FROM 'parquet' OPTIONS (path 'two');
+CREATE QUERY apart AS SELECT x.ts, x.a, y.n FROM one AS x JOIN wide AS y ON x.a = y.b AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
+CREATE QUERY other AS SELECT x.ts, x.len, y.n FROM one AS x JOIN one AS z ON x.len = z.len AND z.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts JOIN wide AS y ON x.len = y.n AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
+-- =>
+
+-- # a union is kept by folder if all its streams are partitioned alike
+CREATE STREAM one (ts TIMESTAMP, a INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (a) FROM 'parquet' OPTIONS (path 'one');
+CREATE STREAM two (ts TIMESTAMP, b INT, n INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (b) FROM 'parquet' OPTIONS (path 'two');
+CREATE QUERY every AS SELECT ts, a FROM one UNION ALL SELECT ts, b FROM two;
+CREATE QUERY counts AS SELECT a, count(*) AS n FROM every [RANGE 1 MINUTE] GROUP BY a;
+CREATE QUERY mixed AS SELECT ts, a AS k FROM one UNION ALL SELECT ts, n FROM two;
+CREATE QUERY others AS SELECT k, count(*) AS n FROM mixed [RANGE 1 MINUTE] GROUP BY k;
+-- =>
+
+-- # what Spark reads is exchanged, whatever the source says; so are floating-point values, of which two are zero
+CREATE STREAM keyed (ts TIMESTAMP, x DOUBLE, k STRING) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (k) FROM 'kafka';
+CREATE STREAM floating (ts TIMESTAMP, x DOUBLE, k STRING) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (x) FROM 'parquet' OPTIONS (path 'data');
+CREATE QUERY a AS SELECT k, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY k;
+CREATE QUERY b AS SELECT x, count(*) AS n FROM floating [RANGE 1 MINUTE] GROUP BY x;
+-- =>
+
+-- # PARTITIONABLE BY limits what is chosen for tables it can serve
+CREATE STREAM limited (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONABLE BY (srcIP & 65280, destIP) FROM 'parquet' OPTIONS (path 'data');
+CREATE QUERY flows AS SELECT srcIP, destIP, len, count(*) AS n FROM limited [RANGE 1 MINUTE] GROUP BY srcIP, destIP, len;
+CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM limited [RANGE 1 MINUTE] GROUP BY srcIP;
+CREATE QUERY sizes AS SELECT len, count(*) AS n FROM limited [RANGE 1 MINUTE] GROUP BY len;
+CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM limited AS a JOIN limited AS b ON a.srcIP = b.srcIP AND a.len = b.len AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
+-- =>
