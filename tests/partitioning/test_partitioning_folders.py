@@ -248,7 +248,7 @@ def test_source_tasks_read_only_what_they_need() -> None:
 )
 def test_what_a_partition_is_called(by: tuple[str, ...], path: str, name: str) -> None:
     """By its values where folders say them, else by the first folder."""
-    assert name_folder(Scan("s", "", "", (), b"", "/data/", by), f"/data/{path}") == name
+    assert name_folder(Scan("s", "", "", (), b"", "/data/", by, "/data/"), f"/data/{path}") == name
 
 
 @pytest.mark.parametrize("pids", [1, 5, 8, 100, 128])

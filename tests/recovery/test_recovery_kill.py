@@ -89,11 +89,12 @@ def test_a_driver_killed_while_slots_read_folders(spark: Any, tmp_path: Path) ->
             parts.setdefault(f"part-{row['k']}", []).append(row)
         for name, mine in parts.items():
             write(tmp_path / "s" / name, mine, number)
-    script = stream_sql("s", tmp_path / "s", "SLACK 30 SECONDS PARTITIONED BY (k)", maxFilesPerTrigger=4) + QUERIES
+    options = {"maxFilesPerTrigger": 4, "recursiveFileLookup": "true"}
+    script = stream_sql("s", tmp_path / "s", "SLACK 30 SECONDS PARTITIONED BY (k)", **options) + QUERIES
     fine = drained(spark, tmp_path / "fine", script, flush=True)
     assert fine.driver.plan.by_folder
     expected = committed(tmp_path / "fine")
-    plain = drained(spark, tmp_path / "plain", stream_sql("s", tmp_path / "s", maxFilesPerTrigger=4) + QUERIES, flush=True)
+    plain = drained(spark, tmp_path / "plain", stream_sql("s", tmp_path / "s", **options) + QUERIES, flush=True)
     assert plain.driver.plan.by_folder == frozenset()
     assert committed(tmp_path / "plain") == expected
     killed(tmp_path, script, expected, kills=3, seed=5)

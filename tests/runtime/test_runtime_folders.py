@@ -37,7 +37,7 @@ def write_folders(path: Path, rows: int, files: int = 4, seed: int = 1, hive: bo
         for _ in range(rows // files):
             ts = START + timedelta(seconds=number * 100 + rng.uniform(-40, 100))
             src = rng.randrange(values)
-            folder = f"src={src % 6}" if hive else f"part-{src % 6}"
+            folder = f"{'src=' if hive else 'part-'}{src % 6}"
             found.setdefault((folder, number), []).append((ts, src % 6 if hive else src, rng.randrange(50), rng.randrange(100)))
     for (folder, number), some in found.items():
         (path / folder).mkdir(parents=True, exist_ok=True)
@@ -47,10 +47,10 @@ def write_folders(path: Path, rows: int, files: int = 4, seed: int = 1, hive: bo
     return path
 
 
-def stream(path: Path, clause: str = "PARTITIONED BY (src)", files: int = 6) -> str:
+def stream(path: Path, clause: str = "PARTITIONED BY (src)", files: int = 6, hive: bool = False) -> str:
     return (
         f"CREATE STREAM tcp (ts TIMESTAMP, src INT, dest INT, len INT) PROGRESSING ON ts SLACK 20 SECONDS {clause} "
-        f"FROM 'parquet' OPTIONS (path '{path}', maxFilesPerTrigger {files});\n"
+        f"FROM 'parquet' OPTIONS (path '{path}', maxFilesPerTrigger {files}, recursiveFileLookup {str(not hive).lower()});\n"
     )
 
 
@@ -63,15 +63,15 @@ def count_shuffled(spark: Any) -> int:
     return sum(stages.apply(i).shuffleWriteBytes() for i in range(stages.size()))
 
 
-def run_both(spark: Any, tmp_path: Path, path: Path, queries: str) -> tuple[Run, int, Run, int]:
+def run_both(spark: Any, tmp_path: Path, path: Path, queries: str, hive: bool = False) -> tuple[Run, int, Run, int]:
     """A run by folder and one through the exchange, with the bytes each has shuffled; their results are equal."""
     done = []
     for name, clause in (("folders", "PARTITIONED BY (src)"), ("exchange", "")):
         before = count_shuffled(spark)
-        run = drained(spark, tmp_path / name, stream(path, clause) + queries, flush=True, slots=3)
+        run = drained(spark, tmp_path / name, stream(path, clause, hive=hive) + queries, flush=True, slots=3)
         done.append((run, count_shuffled(spark) - before))
     (ours, few), (theirs, many) = done
-    assert tables(ours) == tables(theirs)
+    assert tables(ours) == tables(theirs) and all(tables(ours).values())
     assert multiset(ours.late("tcp").arrow()) == multiset(theirs.late("tcp").arrow())
     assert [r.rows for r in ours.reports] == [r.rows for r in theirs.reports]
     return ours, few, theirs, many
@@ -83,7 +83,6 @@ def test_only_messages_are_shuffled(spark: Any, tmp_path: Path) -> None:
     for rows in (2_000, 20_000):
         path = write_folders(tmp_path / f"data{rows}", rows, values=2_000)
         ours, few, theirs, many = run_both(spark, tmp_path / str(rows), path, QUERIES)
-        assert len(ours.results("heavy").arrow()) > 0
         assert sum(sum(r.table_bytes.values()) for r in ours.reports) == 0 < sum(sum(r.table_bytes.values()) for r in theirs.reports)
         bytes_of.append((few, many))
     (few, _), (still, many) = bytes_of
@@ -94,7 +93,7 @@ def test_only_messages_are_shuffled(spark: Any, tmp_path: Path) -> None:
 def test_folders_named_by_value_with_joins_and_other_tables(spark: Any, tmp_path: Path) -> None:
     """Hive's folders, a self-join, an aggregation that needs the exchange, and rows that pass."""
     path = write_folders(tmp_path / "data", 1_200, hive=True)
-    ours, _, _, _ = run_both(spark, tmp_path, path, QUERIES + PAIRS)
+    ours, _, _, _ = run_both(spark, tmp_path, path, QUERIES + PAIRS, hive=True)
     assert {ours.driver.plan.tables[t].label for t in ours.driver.plan.by_folder} == {"tcp by src, dest", "rows of tcp by `src`, `len`"}
     assert sorted(ours.driver.file.folders) == [f"={n}" for n in range(6)]
     assert sum(r.table_bytes["tcp by dest"] for r in ours.reports) > 0

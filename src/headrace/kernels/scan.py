@@ -46,6 +46,7 @@ class Scan:
     schema: bytes  # Arrow schema of the stream as declared
     folder: str = ""  # folders below it may be named column=value
     by: tuple[str, ...] | None = None  # columns that folders are apart by, where these are kept apart; none: the first folder
+    root: str = ""  # the folder below which these are
 
 
 def split_files(files: Iterable[tuple[int, str, int]], tasks: int) -> tuple[tuple[Split, ...], ...]:
@@ -85,8 +86,8 @@ def name_folder(scan: Scan, path: str) -> str:
     values = [named.get(c.lower(), "") for c in scan.by or ()]
     if values and all(c.lower() in named for c in scan.by or ()):
         return "=" + "/".join(_NO_VALUE if v is None else quote(v, safe="") for v in values)
-    start = scan.folder.rstrip("/") + "/"
-    if not scan.folder or not path.startswith(start):
+    start = scan.root.rstrip("/") + "/"
+    if not scan.root or not path.startswith(start):
         return path.rpartition("/")[0]
     return path[len(start) :].rpartition("/")[0].split("/")[0]
 

@@ -36,10 +36,9 @@ def find_folder_streams(graph: Graph, settings: Settings) -> frozenset[str]:
 
 def _is_in_folders(stream: Stream, is_folder: bool) -> bool:
     path = stream.option("path") or ""
-    flat = (stream.option("recursiveFileLookup") or "").lower() == "true"
     named = is_folder or not any(c in path for c in "*?[{")
     parquet = (stream.format or "").lower() == "parquet"
-    return parquet and named and not flat and comes_partitioned(stream)
+    return parquet and named and comes_partitioned(stream)
 
 
 def comes_partitioned(stream: Stream) -> bool:

@@ -332,7 +332,7 @@ class _Placing:
         self.tables[table.id] = table
         self.table_of[relation.name] = table.id
         if not local:
-            self._exchange(table, relation, self._explain_exchange(relation, parts))
+            self._exchange(table, relation, self._explain_exchange(relation, parts, kept is not None))
         self._give(relation, table)
 
     def _hash_alike(
@@ -387,15 +387,15 @@ class _Placing:
     def _exchange(self, table: Table, relation: Aggregate, reason: str) -> None:
         self.exchanges.append(Exchange(table.id, table.level, describe_table_keys(table, relation.keys), reason))
 
-    def _explain_exchange(self, relation: Aggregate, parts: tuple[Part, ...]) -> str:
+    def _explain_exchange(self, relation: Aggregate, parts: tuple[Part, ...], together: bool) -> str:
         name, source = relation.name.split("$")[0], describe_input(self.graph, relation.input)
         if len({p.level for p in parts}) > 1:
             return f"{name} unites rows that are in the slots of different levels"
         if len({(p.partition, p.by_folder) for p in parts}) > 1:
             return f"{name} unites rows that are partitioned in different ways"
         has = describe_part_keys(parts[0])
-        if parts[0].by_folder and has is not None:
-            return f"{source} is in the folders of its source by ({', '.join(has)}), and nothing tells these in what {name} keeps"
+        if parts[0].by_folder and together:
+            return f"{source} is kept by folders of the source, and {name} keeps what does not tell these"
         if has is None:
             return f"{source} does not show what its rows are partitioned by"
         return f"{source} is partitioned by ({', '.join(has)}), which {name} does not group by"

@@ -33,14 +33,14 @@ def lower_scan(plan: Plan, stream: Stream, schema: bytes, folder: str = "", by_f
         value = translate(column.expression, scope)
         select.append(f"CAST({value.sql} AS {duck_type(column.type)}) AS {column.name}")
         read |= {c.name for c in column.expression.find_all(exp.Column)}
-    options = {k.lower(): v.lower() for k, v in stream.options}
+    options, root = {k.lower(): v.lower() for k, v in stream.options}, folder
     if options.get("recursivefilelookup") == "true":
         folder = ""  # names of folders then mean nothing
     columns = tuple(c for c in scope if c in read)
     by = None
     if by_folder and any(f.stream == stream.name for id_ in plan.by_folder for f in _feeds(plan, id_)):
         by = tuple(e.name if isinstance(e, exp.Column) else "" for e in stream.partition_by)
-    return Scan(stream.name, ", ".join(select), tick, columns, schema, folder, by)
+    return Scan(stream.name, ", ".join(select), tick, columns, schema, folder, by, root)
 
 
 def _feeds(plan: Plan, table: str) -> Sequence[TableFeed | RowFeedColumns]:

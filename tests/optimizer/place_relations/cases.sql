@@ -250,6 +250,9 @@ CREATE STREAM keyed (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING O
 CREATE QUERY flows AS SELECT srcIP, destIP AS d, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
 CREATE QUERY hosts AS SELECT d, max(n) AS most FROM flows GROUP BY d;
 -- =>
+-- flows: level 0 of t0, by d in folders
+-- hosts: level 0 of t0, by d in folders
+-- no exchange to t0
 
 -- # an aggregation that does not tell the folder gets an exchange of its own, from the source or of results
 CREATE STREAM keyed (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (destIP) FROM 'parquet' OPTIONS (path 'data');
@@ -258,12 +261,24 @@ CREATE QUERY sources AS SELECT srcIP, sum(n) AS n FROM flows GROUP BY srcIP;
 CREATE QUERY nets AS SELECT destIP & 65280 AS net, sum(len) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY destIP & 65280;
 CREATE QUERY total AS SELECT sum(len) AS n FROM keyed [RANGE 1 MINUTE];
 -- =>
+-- flows: level 0 of t0, by destIP in folders
+-- sources: level 1 of t3, by srcIP
+-- nets: level 0 of t1, by net
+-- total: level 0 of t2, by one place
+-- no exchange to t0
+-- exchange 1 to t1 by (destIP & 65280): groups of keyed come from every source task
+-- exchange 1 to t2 by (): groups of keyed come from every source task
+-- exchange 2 to t3 by (srcIP): flows is partitioned by (destIP), which sources does not group by
 
 -- # partitioned by an expression: what groups by the attribute tells the folder
 CREATE STREAM keyed (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (destIP & 65280) FROM 'parquet' OPTIONS (path 'data');
 CREATE QUERY hosts AS SELECT destIP, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY destIP;
 CREATE QUERY nets AS SELECT destIP & 61440 AS net, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY destIP & 61440;
 -- =>
+-- hosts: level 0 of t0, by destIP & 65280 in folders
+-- nets: level 0 of t1, by net
+-- no exchange to t0
+-- exchange 1 to t1 by (destIP & 61440): groups of keyed come from every source task
 
 -- # streams partitioned alike are joined folder by folder
 CREATE STREAM one (ts TIMESTAMP, a INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (a) FROM 'parquet' OPTIONS (path 'one');
@@ -271,6 +286,12 @@ CREATE STREAM two (ts TIMESTAMP, b INT, n INT) PROGRESSING ON ts SLACK 5 SECONDS
 CREATE QUERY both AS SELECT x.ts, x.a, y.n FROM one AS x JOIN two AS y ON x.a = y.b AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
 CREATE QUERY sums AS SELECT a, sum(n) AS n FROM both [RANGE 1 MINUTE] GROUP BY a;
 -- =>
+-- both$1: level 0 of t0, by x.a in folders
+-- both: level 0 of t0, by a in folders
+-- sums: level 1 of t2, by a
+-- no exchange to t0
+-- no exchange to t1
+-- exchange 2 to t2 by (a): both is kept by folders of the source, and sums keeps what does not tell these
 
 -- # a join with a stream of another type, or that is not partitioned so, needs the exchange
 CREATE STREAM one (ts TIMESTAMP, a INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (a) FROM 'parquet' OPTIONS (path 'one');
@@ -278,6 +299,14 @@ CREATE STREAM wide (ts TIMESTAMP, b BIGINT, n INT) PROGRESSING ON ts SLACK 5 SEC
 CREATE QUERY apart AS SELECT x.ts, x.a, y.n FROM one AS x JOIN wide AS y ON x.a = y.b AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
 CREATE QUERY other AS SELECT x.ts, x.len, y.n FROM one AS x JOIN one AS z ON x.len = z.len AND z.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts JOIN wide AS y ON x.len = y.n AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
 -- =>
+-- apart$1: level 0 of t0, by nobody knows
+-- apart: level 0 of t0, by nobody knows
+-- other$1: level 0 of t2, by x.len
+-- other: level 0 of t2, by len
+-- exchange 1 to t0 by (`a`): rows of one meet the others of apart
+-- exchange 1 to t1 by (`b`): rows of wide meet the others of apart
+-- exchange 1 to t2 by (`len`): rows of one meet the others of other
+-- exchange 1 to t3 by (`n`): rows of wide meet the others of other
 
 -- # a union is kept by folder if all its streams are partitioned alike
 CREATE STREAM one (ts TIMESTAMP, a INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (a) FROM 'parquet' OPTIONS (path 'one');
@@ -287,6 +316,10 @@ CREATE QUERY counts AS SELECT a, count(*) AS n FROM every [RANGE 1 MINUTE] GROUP
 CREATE QUERY mixed AS SELECT ts, a AS k FROM one UNION ALL SELECT ts, n FROM two;
 CREATE QUERY others AS SELECT k, count(*) AS n FROM mixed [RANGE 1 MINUTE] GROUP BY k;
 -- =>
+-- counts: level 0 of t0, by a in folders
+-- others: level 0 of t1, by k
+-- no exchange to t0
+-- exchange 1 to t1 by (k): groups of mixed come from every source task
 
 -- # what Spark reads is exchanged, whatever the source says; so are floating-point values, of which two are zero
 CREATE STREAM keyed (ts TIMESTAMP, x DOUBLE, k STRING) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (k) FROM 'kafka';
@@ -294,6 +327,10 @@ CREATE STREAM floating (ts TIMESTAMP, x DOUBLE, k STRING) PROGRESSING ON ts SLAC
 CREATE QUERY a AS SELECT k, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY k;
 CREATE QUERY b AS SELECT x, count(*) AS n FROM floating [RANGE 1 MINUTE] GROUP BY x;
 -- =>
+-- a: level 0 of t0, by k
+-- b: level 0 of t1, by x
+-- exchange 1 to t0 by (k): groups of keyed come from every source task
+-- exchange 1 to t1 by (x): groups of floating come from every source task
 
 -- # PARTITIONABLE BY limits what is chosen for tables it can serve
 CREATE STREAM limited (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONABLE BY (srcIP & 65280, destIP) FROM 'parquet' OPTIONS (path 'data');
@@ -302,3 +339,12 @@ CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM limited [RANGE 1 MINUTE] 
 CREATE QUERY sizes AS SELECT len, count(*) AS n FROM limited [RANGE 1 MINUTE] GROUP BY len;
 CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM limited AS a JOIN limited AS b ON a.srcIP = b.srcIP AND a.len = b.len AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
 -- =>
+-- flows: level 0 of t0, by destIP, srcIP & 65280
+-- hosts: level 0 of t1, by srcIP & 65280
+-- sizes: level 0 of t2, by len
+-- pairs$1: level 0 of t3, by `a.srcIP` & 65280
+-- pairs: level 0 of t3, by srcIP & 65280
+-- exchange 1 to t0 by (destIP, srcIP & 65280): groups of limited come from every source task
+-- exchange 1 to t1 by (srcIP & 65280): groups of limited come from every source task
+-- exchange 1 to t2 by (len): groups of limited come from every source task
+-- exchange 1 to t3 by (`srcIP` & 65280): rows of limited meet the others of pairs
