@@ -103,26 +103,26 @@ def test_folders_named_by_value_with_joins_and_other_tables(spark: Any, tmp_path
 def test_new_folders_and_other_slots(spark: Any, tmp_path: Path) -> None:
     """A second start, with more slots, goes on with the numbers of the first; a value in two folders ends a run."""
     path = tmp_path / "data"
-    script = stream(path, files=100) + QUERIES + PAIRS
+    scripts = {clause: stream(path, clause, files=100) + QUERIES + PAIRS for clause in ("PARTITIONED BY (src)", "")}
     write_folders(path, 800, files=1)
-    session(spark, tmp_path / "c", script, slots=2).start(available_now=True).wait()
+    for clause, script in scripts.items():
+        session(spark, tmp_path / f"c{len(clause)}", script, slots=2).start(available_now=True).wait()
     for number in range(2):
         extra = write_folders(tmp_path / f"extra{number}", 400, files=1, seed=number, values=30)
         for file in sorted(extra.glob("*/*")):
-            target = path / file.parent.name / f"again{number}.parquet"
-            file.rename(target)
-    new = pa.table({"ts": [START + timedelta(seconds=30)], "src": [777], "dest": [1], "len": [1]}, schema=SCHEMA)
+            file.rename(path / file.parent.name / f"again{number}.parquet")
+    new = pa.table({"ts": [START + timedelta(seconds=90)], "src": [777], "dest": [1], "len": [1]}, schema=SCHEMA)
     (path / "part-new").mkdir()
     pq.write_table(new, path / "part-new" / "f.parquet")
-    run = session(spark, tmp_path / "c", script, slots=5).start(available_now=True, flush=True)
-    run.wait()
-    plain = drained(spark, tmp_path / "plain", stream(path, "", files=100) + QUERIES + PAIRS, flush=True)
-    assert tables(run, "ports") == tables(plain, "ports")
-    assert run.driver.file.folders[-1] == "part-new"
+    run, plain = (drained(spark, tmp_path / f"c{len(c)}", script, slots=5, flush=True) for c, script in scripts.items())
+    assert tables(run) == tables(plain)
+    assert multiset(run.late("tcp").arrow()) == multiset(plain.late("tcp").arrow())
+    assert sum(run.manifest.streams["tcp"].rows for run in (run, plain)) == 2 * 1601
+    assert run.driver.file.folders[-1] == "part-new" and len(run.driver.file.folders) == 7
     (path / "part-wrong").mkdir()
     pq.write_table(new.set_column(0, "ts", pa.array([START + timedelta(days=1)], SCHEMA.field(0).type)), path / "part-wrong" / "f.parquet")
     with pytest.raises(SourceError, match="'part-new' and 'part-wrong'"):
-        drained(spark, tmp_path / "other", script)
+        drained(spark, tmp_path / "other", scripts["PARTITIONED BY (src)"])
 
 
 def test_state_by_folder_needs_tasks_that_read(spark: Any, tmp_path: Path) -> None:
