@@ -30,6 +30,7 @@ from headrace.dialect.duck import duck_sql
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.errors import OptionError, PlanError
 from headrace.kernels import payloads
+from headrace.kernels.divide_table import split_piece, write_divided, write_pieces
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, RowChunk, row_chunks
@@ -39,11 +40,12 @@ from headrace.optimizer import check_graph
 from headrace.optimizer.keep_folders import comes_partitioned
 from headrace.physical.duck_typer import DuckTyper
 from headrace.program.messages import Orders, SlotReport
+from headrace.program.table_division import TableDivision, TablePiece
 from headrace.runtime.driver import open_driver
 from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
-from headrace.state import Manifest, Store
+from headrace.state import Manifest, Store, TableFile
 
 Rows = Sequence[Sequence[Any]]
 Pushed = Rows | Mapping[str, Rows]  # or by folder
@@ -67,6 +69,7 @@ class LocalRun:
         tables: Mapping[str, TableRows] | None = None,
         balance: str = "static",
         partition_by: str | None = None,
+        broadcast: int | None = None,
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
@@ -94,7 +97,7 @@ class LocalRun:
         self._con = duckdb.connect(config={"threads": "1"})
         self._con.execute("SET TimeZone = 'UTC'; SET error_on_division_by_zero = false")
         self._tables = dict(tables or {})
-        self.driver.use_tables(self._read_table)
+        self.driver.use_tables(LocalTables(self._read_table, tasks), broadcast)
         self.driver.listen()
         self.plan, self.program = self.driver.plan, self.driver.program
         self.graph, self.store, self.log = self.plan.graph, store, self.driver.log
@@ -250,6 +253,29 @@ class LocalRun:
             where = f"(_n - 1) * {self.tasks} // {len(rows)} = {part}"
             out.append(con.sql(f"SELECT {select} FROM s WHERE {where}").to_arrow_table())
         return [t for t in out if t.num_rows]
+
+
+class LocalTables:
+    """Reads and divides static tables in this process, in as many pieces as there would be tasks."""
+
+    def __init__(self, read: Callable[[StaticTable], pa.Table], tasks: int) -> None:
+        self._read, self._tasks = read, tasks
+
+    def write_pieces(self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str) -> list[TablePiece]:
+        rows = self._read(table).select(columns)
+        step = max(1, -(-rows.num_rows // self._tasks))
+        parts = [rows.slice(i, step) for i in range(0, rows.num_rows, step)]
+        return [piece for part in parts for piece in write_pieces(store, prefix, part.to_batches())]
+
+    def read_empty(self, table: StaticTable, columns: Sequence[str]) -> pa.Table:
+        return self._read(table).select(columns).slice(0, 0)
+
+    def divide(self, division: TableDivision) -> list[TableFile]:
+        found: dict[int, list[pa.Table]] = {}
+        for number in range(len(division.pieces)):
+            for target, rows in split_piece(division, number):
+                found.setdefault(target, []).append(rows)
+        return [file for target, tables in found.items() for file in write_divided(division, target, tables)]
 
 
 def _scalar(expression: exp.Expr, columns: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""A run over a table that is another at every reading, to be killed: `… CHECKPOINT READINGS`.
+"""A run over a table that is another at every reading, to be killed: `… CHECKPOINT READINGS LIMIT`.
 
 Every reading of the table appends a letter to the file READINGS, whose length is the version. Batch i is made from its number; the
 manifest says which one is next.
@@ -30,14 +30,14 @@ def make_batch(number: int) -> dict[str, list[tuple[object, ...]]]:
     return {"s": rows, "r": rates}
 
 
-def run_batches(checkpoint: str, readings: Path) -> LocalRun:
+def run_batches(checkpoint: str, readings: Path, limit: int | None = None) -> LocalRun:
     def read() -> list[tuple[str, int]]:
         with readings.open("a") as file:
             file.write("x")
         version = readings.stat().st_size
         return [("a", version), ("b", version)]
 
-    run = LocalRun(SCRIPT, slots=2, path=checkpoint, tables={"t": read})
+    run = LocalRun(SCRIPT, slots=2, path=checkpoint, tables={"t": read}, broadcast=limit)
     print("started", flush=True)
     while run.manifest.batch_id + 1 < BATCHES:
         run.push(**make_batch(run.manifest.batch_id + 1))
@@ -48,4 +48,4 @@ def run_batches(checkpoint: str, readings: Path) -> LocalRun:
 
 
 if __name__ == "__main__":
-    run_batches(sys.argv[1], Path(sys.argv[2]))
+    run_batches(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headrace.kernels import operator
+from headrace.kernels import divide_table, operator
 from headrace.testing import LocalRun
 
 SECOND = 1_000_000
@@ -82,6 +82,7 @@ def make_rows(rng: random.Random, start: int, spread: int) -> list[int]:
     return [max(0, start + rng.randint(-spread, 6)) * SECOND for _ in range(rng.randint(0, 6))]
 
 
+LIMITS = [None, 0, 90]  # every slot holds the table, none does, or as large as it happens to be
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, *range(2, 12)))]
 
 
@@ -92,13 +93,16 @@ def test_a_lookup_is_the_stream_with_the_columns_in_it(
     """Again and again every query over the lookup has the rows of the same query over the written-out stream."""
     if seed % 2:
         monkeypatch.setattr(operator, "ROUND_ROWS", 2)  # many rounds of progress in a batch
+    monkeypatch.setattr(divide_table, "PIECE_BYTES", 40)  # many files
+    limit = LIMITS[seed % 3]
     rng = random.Random(seed)
     tables = {"t": make_table(rng)}
     clock = [1_000_000 * SECOND]
     path, slots = str(tmp_path / "checkpoint"), rng.choice([1, 2, 3])
 
     def start(slots: int | None) -> LocalRun:
-        return LocalRun(LOOKED_UP, slots, path=path, clock=lambda: clock[0], tables={"t": lambda: tables["t"]})
+        given = {"t": lambda: tables["t"]}
+        return LocalRun(LOOKED_UP, slots, path=path, clock=lambda: clock[0], tables=given, broadcast=limit)
 
     run, reference = start(slots), LocalRun(WRITTEN_OUT, clock=lambda: clock[0])
     used, read_at = tables["t"], clock[0]

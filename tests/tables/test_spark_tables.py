@@ -11,6 +11,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import SourceError
+from headrace.kernels import divide_table
 from spark_kit import drained, events, multiset, stream_sql, write, write_batches
 
 TABLE = "CREATE TABLE t (name STRING, k STRING) FROM 'csv' OPTIONS (path '{}', header 'true') REFRESH EVERY 1 SECOND;"
@@ -111,3 +112,47 @@ def test_a_table_of_csv_files_in_different_order(spark: Any, tmp_path: Path) -> 
     (tmp_path / "t" / "2.csv").write_text("name,k\nBert,b\n")
     script = stream_sql("s", tmp_path / "s") + TABLE.format(tmp_path / "t") + QUERIES
     assert multiset(drained(spark, tmp_path / "ck", script).results("q").arrow()) == {(1, "Anna"): 1, (1, "Bert"): 1}
+DIVIDED = {
+    "inner_days": "SELECT s.v, t.name FROM s JOIN t ON s.day = t.day AND s.v = t.n",
+    "left_prices": "SELECT s.price, t.name FROM s LEFT JOIN t ON s.price = t.price",
+    "semi": "SELECT s.v FROM s WHERE EXISTS (SELECT 1 FROM t WHERE t.n = s.v)",
+    "anti": "SELECT s.v, s.k FROM s WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.price = s.price)",
+    "doubles": "SELECT s.v, t.name FROM s JOIN t ON s.v / 2 = t.half",
+    "counted": "SELECT t.name, count(*) AS n FROM s JOIN t ON s.v = t.n GROUP BY t.name",
+}
+
+
+@pytest.mark.parametrize("limit", ["1k", None])
+def test_a_large_table_is_divided_in_tasks_and_answers_as_spark_does(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str | None
+) -> None:
+    """Days, prices and numbers of another type as keys, in a table of several files; the whole run equals a join of Spark."""
+    monkeypatch.setattr(divide_table, "PIECE_BYTES", 20_000)  # for the driver: several ranges
+    write_batches(tmp_path / "s", rows := events(300, seconds=300), 2)
+    frame = spark.sql("""
+        SELECT date_add(DATE '2024-03-01', CAST(id % 25 AS INT)) AS day, id % 60 - 20 AS n, concat('name ', id) AS name,
+          CAST(id - 1000 AS DECIMAL(12, 1)) AS price, CAST(id % 40 AS FLOAT) / 2 AS half FROM range(0, 3000, 1, 3)""")
+    frame.write.parquet(str(tmp_path / "t"))
+    table = f"CREATE TABLE t FROM 'parquet' OPTIONS (path '{tmp_path / 't'}');"
+    window = {"counted": DIVIDED["counted"].replace("FROM s", "FROM s [RANGE 1 DAY]")}
+    script = stream_sql("s", tmp_path / "s") + "".join(f"CREATE QUERY {n} AS {q};\n" for n, q in (DIVIDED | window).items())
+    if limit is not None:
+        spark.conf.set("spark.headrace.table.broadcast", limit)
+    try:
+        started = hr.Session(spark, checkpoint=tmp_path / "ck", slots=2)
+        started.sql(table + script)
+        run = started.start(available_now=True, flush=True)
+        run.wait()
+    finally:
+        spark.conf.unset("spark.headrace.table.broadcast")
+    (version,) = run.manifest.tables.values()
+    assert (version.divided, version.rows) == (limit is not None, 3000)
+    assert len({file.copy for file in version.files}) == (4 if limit is not None else 1)
+    assert len(version.files) > 4 or limit is None
+    assert sorted(run.driver.store.list("tables")) == sorted(version.paths)  # no piece is left
+    spark.read.parquet(str(tmp_path / "s")).createOrReplaceTempView("s")
+    frame.createOrReplaceTempView("t")
+    for name, query in DIVIDED.items():
+        found, expected = run.results(name).arrow(), spark.sql(query).toArrow()
+        assert multiset(found, expected.column_names) == multiset(expected), name
+    assert len(rows) == 300

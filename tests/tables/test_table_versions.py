@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.errors import CheckpointError, OptionError, SourceError
-from headrace.state import collect_garbage
+from headrace.kernels import divide_table
+from headrace.state import TableFile, TableVersion, collect_garbage
 from headrace.testing import LocalRun
 
 HOUR = 3_600_000_000
@@ -53,9 +55,9 @@ def test_rows_that_have_not_changed_make_no_new_file(tmp_path: Path) -> None:
     first = run.push(s=[(1, "a")]).tables["t"]
     world.clock += HOUR
     second = run.push(s=[(2, "a")]).tables["t"]
-    assert (second.path, second.read_at) == (first.path, world.clock)
+    assert (second.paths, second.read_at) == (first.paths, world.clock)
     run.close()
-    assert world.start().push(s=[(3, "a")]).tables["t"].path == first.path
+    assert world.start().push(s=[(3, "a")]).tables["t"].paths == first.paths
     assert world.read == 3
 
 
@@ -63,10 +65,10 @@ def test_old_versions_are_deleted_when_two_manifests_do_not_name_them(tmp_path: 
     """The version of the last batch but one is kept, to go back to; older ones go."""
     world = World(tmp_path / "c")
     run = world.start()
-    paths = []
+    paths: list[str] = []
     for i in range(4):
         world.rows, world.clock = [("a", f"name {i}")], world.clock + HOUR * (i > 0)
-        paths.append(run.push(s=[(i, "a")]).tables["t"].path)
+        paths += run.push(s=[(i, "a")]).tables["t"].paths
     assert run.store.list("tables") == paths[-2:]
 
 
@@ -88,7 +90,7 @@ def test_a_batch_that_was_not_committed_is_done_with_the_table_of_its_last_attem
     assert run.rows("q") == [(1, "one"), (2, "found")]
     run.push(s=[(3, "a")])
     collect_garbage(run.store, run.log, -10.0)
-    assert run.store.list("tables") == [run.manifest.tables["t"].path]
+    assert run.store.list("tables") == run.manifest.tables["t"].paths
 
 
 def test_a_table_whose_columns_change_their_types_is_refused(tmp_path: Path) -> None:
@@ -127,3 +129,107 @@ def test_a_table_that_cannot_be_read_says_so(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="table t cannot be read: the disk is on fire"):
         LocalRun(STREAM + TABLE + QUERY, path=world.path, tables={"t": fail})
+
+
+def list_files(run: LocalRun) -> list[str]:
+    return run.store.list("tables")
+
+
+def test_a_table_over_the_limit_is_divided_and_one_under_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refreshes cross the limit in both directions; what no manifest needs goes, and the report says which way it was."""
+    monkeypatch.setattr(divide_table, "PIECE_BYTES", 1000)
+    world, ways, small = World(tmp_path / "c"), [], [("a", "one")]
+    large = [(f"key{i}", f"name {i}") for i in range(300)] + small
+    run = LocalRun(
+        STREAM + TABLE + QUERY, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, broadcast=5000
+    )
+    for i, rows in enumerate([small, large, small, large, large]):
+        world.rows, world.clock = rows, world.clock + HOUR
+        version = run.push(s=[(i, "a"), (i, "key7")]).tables["t"]
+        ways.append((version.divided, version.rows, len(version.files) > 1))
+        said = run.manifest.report["static_tables"]["t"]
+        assert (said["divided"], said["rows"], said["bytes"]) == (version.divided, version.rows, version.bytes)
+    assert ways == [(False, 1, False), (True, 301, True), (False, 1, False), (True, 301, True), (True, 301, True)]
+    assert run.rows("q") == sorted([*((i, "one") for i in range(5)), (1, "name 7"), (3, "name 7"), (4, "name 7")])
+    assert set(list_files(run)) == set(run.manifest.tables["t"].paths)  # the last two batches used the same files
+
+
+def test_a_query_with_other_keys_has_its_own_copy_at_the_next_start(tmp_path: Path) -> None:
+    """The rows are the same, but not what they are divided by; a start with the same keys goes on with the same files."""
+    world = World(tmp_path / "c")
+    world.rows = [("a", "one"), ("b", "a")]
+    script = STREAM + TABLE + QUERY
+
+    def start(script: str) -> LocalRun:
+        return LocalRun(script, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, broadcast=0)
+
+    run = start(script)
+    first = run.push(s=[(1, "a")]).tables["t"].paths
+    run.close()
+    run = start(script)
+    assert run.push(s=[(2, "a")]).tables["t"].paths == first
+    run.close()
+    run = start(script + "CREATE QUERY p AS SELECT s.ts, t.k FROM s JOIN t ON s.k = t.name;")
+    version = run.push(s=[(3, "a")]).tables["t"]
+    assert len({file.copy for file in version.files}) == 2
+    assert (run.rows("q"), run.rows("p")) == ([(i, "one") for i in (1, 2, 3)], [(3, "b")])
+    run.close()
+
+
+def test_a_lookup_without_keys_in_a_large_table_is_answered_with_a_note(tmp_path: Path) -> None:
+    """Every slot reads all of it; who reads the report is told so."""
+    tables = {"t": [("a", "one"), ("b", "two"), (None, "three")]}
+    script = STREAM + TABLE + QUERY + "CREATE QUERY p AS SELECT s.ts, t.name FROM s LEFT JOIN t ON s.k < t.k;"
+    run = LocalRun(script, tables=tables, broadcast=0)
+    run.push(s=[(1, "a"), (2, "b")])
+    assert (run.rows("q"), run.rows("p")) == ([(1, "one"), (2, "two")], [(1, "two"), (2, None)])
+    (note,) = run.manifest.report["notes"]
+    assert "looks it up without equal keys" in note
+    assert LocalRun(script, tables=tables).push(s=[(1, "a")]).report["notes"] == []
+
+
+@pytest.mark.parametrize("broken", ["write_sorted", "write_arrow"])
+def test_a_refresh_that_dies_leaves_the_version_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """Whether pieces or divided files were being written: nothing is committed, and what was written is garbage."""
+    monkeypatch.setattr(divide_table, "PIECE_BYTES", 10)
+    world = World(tmp_path / "c")
+    world.rows = [(k, f"old {k}") for k in "abcdef"]
+
+    def start() -> LocalRun:
+        return LocalRun(
+            STREAM + TABLE + QUERY, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, broadcast=0
+        )
+
+    run = start()
+    run.push(s=[(1, "a")])
+    kept = set(run.manifest.tables["t"].paths)
+    whole, written = getattr(divide_table, broken), []
+
+    def die(*given: Any) -> Any:
+        if written:
+            raise KeyboardInterrupt
+        written.append(given)
+        return whole(*given)
+
+    monkeypatch.setattr(divide_table, broken, die)
+    world.rows, world.clock = [(k, f"new {k}") for k in "abcdef"], world.clock + HOUR
+    with pytest.raises(KeyboardInterrupt):
+        run.push(s=[(2, "a")])
+    run.close()
+    assert set(list_files(run)) > kept
+    monkeypatch.undo()
+    run = start()
+    run.push(s=[(2, "a")])
+    run.push(s=[(3, "f")])
+    assert run.rows("q") == [(1, "old a"), (2, "new a"), (3, "new f")]
+    collect_garbage(run.store, run.log, -10.0)
+    assert set(list_files(run)) == set(run.manifest.tables["t"].paths)
+
+
+def test_a_checkpoint_of_before_tables_were_divided_is_read() -> None:
+    """It names one path."""
+    version = TableVersion.from_json({"path": "tables/t/1.arrow", "read_at": 7, "digest": "d"})
+    assert version == TableVersion((TableFile("tables/t/1.arrow"),), 7, "d")
+    assert TableVersion.from_json(asdict(version)) == version

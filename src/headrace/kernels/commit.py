@@ -16,7 +16,7 @@ from headrace.program.program import FindVersions, JoinRows, JointNode, Program
 from headrace.progress import Observation
 from headrace.progress.propagate import brings_windows
 from headrace.progress.waits import meld_waits
-from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, initial_route
+from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, TableVersion, initial_route
 
 
 def make_first_manifest(program: Program, slots: int) -> Manifest:
@@ -49,7 +49,7 @@ def make_orders(
     now: int | None = None,
     since: int = 0,
     told: Mapping[str, Observation] | None = None,
-    tables: Mapping[str, str] | None = None,
+    tables: Mapping[str, TableVersion] | None = None,
     preaggregate: bool = True,
 ) -> Orders:
     """The orders for the batch that follows `manifest`, on a route over `slots` slots."""
@@ -100,6 +100,7 @@ def make_manifest(
         created_at=time.time(),
         flush=orders.flush is not None,
         clock=orders.now,
+        tables=dict(orders.tables),
     )
 
 

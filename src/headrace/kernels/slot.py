@@ -152,7 +152,7 @@ class Slot:
         self.level, self._steps = level, program.levels[level].steps
         con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
         self.space = Workspace(con, program.levels[level].stored)
-        self.tables = StaticTables(self.space, orders.store, orders.tables)
+        self.tables = StaticTables(self.space, orders.store, orders.tables, program.pids)
         self.results = ResultWriter(orders.store, orders.version, program.schemas)
         self.pids = pids_of(orders.route, slot)
         self._load, self._close, self._waited = 0.0, 0.0, waited
@@ -227,7 +227,7 @@ class Slot:
                     self.space.define_empty(step.view)
             elif isinstance(step, (Compute, LookUp)):
                 if isinstance(step, LookUp):
-                    self.tables.open(step.table)
+                    self.tables.open(step)
                 self.space.define(step.view, step.sql, step.source)
             elif isinstance(step, Send):
                 yield from self._send(step)

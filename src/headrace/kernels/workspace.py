@@ -67,6 +67,12 @@ class Workspace:
         self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
         self._tables.append(name)
 
+    def settle(self, view: str) -> None:
+        """Make a relation a table, so that it is computed once for all that read it from here on."""
+        if self._with[view]:
+            self.store(view, f"{_with_clause(self._with[view])}SELECT * FROM {view}")
+            self._with[view] = []
+
     def define_empty(self, view: str) -> None:
         self._empty.add(view)
 

@@ -87,7 +87,12 @@ def _stream_line(plan: Plan, stream: Stream) -> str:
 
 def _static_line(plan: Plan, table: StaticTable) -> str:
     again = "" if table.refresh is None else f", and again every {describe_length(table.refresh, 'us')}"
-    return f"table {table.name}: {len(table.columns)} columns; read by Spark at the start{again}, and held by every slot"
+    lookups = [r for n in plan.relations if isinstance(r := plan.graph.relations[n], Lookup) and r.table == table.name]
+    keys = dict.fromkeys(", ".join(other.sql(dialect="spark") for _, other in r.keys) for r in lookups if r.name in plan.used)
+    divided = " and ".join(f"({by})" for by in keys if by)
+    how = f"; broadcast to every slot, or divided by {divided} if it is large" if divided else "; broadcast to every slot"
+    how += ", and all of it read by lookups without equal keys" if divided and "" in keys else ""
+    return f"table {table.name}: {len(table.columns)} columns; read by Spark at the start{again}{how}"
 
 
 def _table_lines(plan: Plan, table: Table) -> list[str]:

@@ -161,8 +161,7 @@ class _Lowering:
             sources = [_View(node.view, parts[0])]
         for source, part in zip(sources, parts, strict=True):
             view = self._name_view("l")
-            sql = lower_lookup(self.plan, self.sql, lookup, source.name, transit)
-            self._step(part.level, LookUp(view, sql, source.name, lookup.table))
+            self._step(part.level, lower_lookup(self.plan, self.sql, lookup, source.name, view, transit))
             self.views.setdefault(lookup.name, []).append(_View(view, part))
 
     def _send_rows(self, node: Node, table: RowTable | TransitTable, time: str) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from headrace.dialect.duck_cast import cast
+from headrace.dialect.duck_cast import cast, duck_type
 from headrace.dialect.duck_expression import quote_name
 from headrace.logical.graph import WINDOW_COLUMNS, Derive, Graph, Lookup, Merge, Rows
 from headrace.optimizer.plan import Plan, TransitTable
 from headrace.physical.keys import normalize_key
 from headrace.physical.result_sql import ResultSql
-from headrace.program.program import RowFeed, TransitNode
+from headrace.program.program import LookUp, RowFeed, TransitNode
 
 
 def lower_transit(plan: Plan, table: TransitTable, name: str) -> TransitNode:
@@ -28,7 +28,7 @@ def lower_transit(plan: Plan, table: TransitTable, name: str) -> TransitNode:
     )
 
 
-def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, transit: bool) -> str:
+def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, view: str, transit: bool) -> LookUp:
     """The rows of `source` with those of the table; rows that passed through slots bring their keys along as _k0…"""
     types, graph = plan.joins[lookup.name], plan.graph
     scope = dict(plan.types[lookup.input])
@@ -39,12 +39,17 @@ def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, transi
     for column in columns:
         sides[column.input].append(f"{quote_name(column.column)} AS {quote_name(column.name)}")
     theirs = plan.types[lookup.table]
+    keys: list[tuple[str, str]] = []
     for i, (mine, other) in enumerate(lookup.keys):
         type_ = types.keys[i]
         own = f"_k{i}" if transit else _key(sql, lookup, mine, scope, types.inputs[0][i], type_)
+        found = _key(sql, lookup, other, theirs, types.inputs[1][i], type_)
         sides[0].append(f"{own} AS _l{i}")
-        sides[1].append(f"{_key(sql, lookup, other, theirs, types.inputs[1][i], type_)} AS _r{i}")
-    names = (source, f"static_{lookup.table}")
+        sides[1].append(f"{found} AS _r{i}")
+        keys.append((f"CAST({found} AS {duck_type(type_)})", f"CAST({own} AS {duck_type(type_)})"))
+    used = {c.column for c in columns if c.input == 1} | {c.name for _, k in lookup.keys for c in k.find_all(exp.Column)}
+    read = tuple(c for c in theirs if c in used)
+    names = (source, f"static_{view}")
     left, right = (f"(SELECT {', '.join(s) or '1 AS _one'} FROM {n})" for s, n in zip(sides, names, strict=True))
     on = [f"_l{i} = _r{i}" for i in range(len(lookup.keys))]
     if lookup.condition is not None:
@@ -54,9 +59,12 @@ def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, transi
     listed, meets = ", ".join(shown) or "1 AS _one", " AND ".join(on) or "true"
     if lookup.kind in ("semi", "anti"):
         word = "EXISTS" if lookup.kind == "semi" else "NOT EXISTS"
-        return f"SELECT {listed} FROM {left} WHERE {word} (SELECT 1 FROM {right} WHERE {meets})"
-    word = "LEFT JOIN" if lookup.kind == "left" else "JOIN"
-    return f"SELECT {listed} FROM {left} {word} {right} ON {meets}"
+        text = f"SELECT {listed} FROM {left} WHERE {word} (SELECT 1 FROM {right} WHERE {meets})"
+    else:
+        word = "LEFT JOIN" if lookup.kind == "left" else "JOIN"
+        text = f"SELECT {listed} FROM {left} {word} {right} ON {meets}"
+    hashed = tuple(k for k, _ in keys), tuple(k for _, k in keys)
+    return LookUp(view, text, source, lookup.table, names[1], read, *hashed, transit)
 
 
 def find_passed_streams(graph: Graph, name: str) -> set[str]:

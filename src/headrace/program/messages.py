@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
-from headrace.state import ResultFile, SegmentMeta, Store
+from headrace.state import ResultFile, SegmentMeta, Store, TableVersion
 
 Files = tuple[ResultFile, ...]
 
@@ -72,7 +72,7 @@ class Orders:
     scratch: str | None = None  # folder to spill into
     since: int = 0  # the clock when the run began: silence before it means nothing
     told: Mapping[str, Observation] = field(default_factory=dict)  # stream -> bounds from beside it
-    tables: Mapping[str, str] = field(default_factory=dict)  # static table -> the file of the version to use
+    tables: Mapping[str, TableVersion] = field(default_factory=dict)  # static table -> the version to use
     preaggregate: bool = True  # False: source tasks send a partial row for every row
 
 

@@ -207,12 +207,17 @@ class Compute:
 
 @dataclass(frozen=True)
 class LookUp:
-    """A relation by SQL over the relation `source` and the static table `table`, which the SQL calls `static_<table>`."""
+    """A relation by SQL over the relation `source` and the static table `table`, which the SQL calls `static`."""
 
     view: str
     sql: str
     source: str
     table: str
+    static: str
+    columns: tuple[str, ...]  # of the table
+    keys: tuple[str, ...]  # SQL over those, and
+    own: tuple[str, ...]  # over `source`: what is equal, in the types that are hashed
+    passed: bool  # whether `source` is rows as they arrived
 
 
 @dataclass(frozen=True)
@@ -234,6 +239,15 @@ class Emit:
     source: str
     node: str  # whose state they come from
     by_pid: bool
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """What lookups read of a static table, and all sets of keys they find its rows by; without any, a lookup reads them all."""
+
+    table: str
+    columns: tuple[str, ...]
+    keys: tuple[tuple[str, ...], ...]
 
 
 Step = Advance | JoinRows | FindVersions | Compute | LookUp | Send | Emit
@@ -304,7 +318,12 @@ class Program:
         kinds = (PaneNode, RowNode, TransitNode)
         return [n for n in self.nodes if isinstance(n, kinds) and n.feeds and n.by_folder == by_folder]
 
-    def static_tables(self) -> list[str]:
+    def static_tables(self) -> list[TableUse]:
         """The tables that lookups read."""
-        found = [s.table for level in self.levels for s in level.steps if isinstance(s, LookUp)]
-        return list(dict.fromkeys(found))
+        found: dict[str, list[LookUp]] = {}
+        for step in (s for level in self.levels for s in level.steps if isinstance(s, LookUp)):
+            found.setdefault(step.table, []).append(step)
+        return [
+            TableUse(name, tuple(sorted({c for s in steps for c in s.columns})), tuple(dict.fromkeys(s.keys for s in steps)))
+            for name, steps in found.items()
+        ]

@@ -189,6 +189,10 @@ class LiveView:
             ("imbalance ", "dim"), f"{last.imbalance:.2f}", ("  moved ", "dim"), f"{last.moved:,}  "
         )
         slots.append(text.sparkline(list(last.slot_seconds), 40), style="cyan")
+        for name, table in last.static_tables.items():
+            way = "divided" if table.divided else "broadcast"
+            slots.append(f"  {text.one_line(name)} ", style="dim")
+            slots.append(f"{text.size(table.bytes)} {way}")
         for note in last.notes:
             slots.append(f"  {text.one_line(note)}", style="yellow")
         for one in (line, slots):

@@ -50,6 +50,11 @@ def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
         yield f"{key}.lag", "-" if lag is None else f"{lag / 1e6:g}s" if stream.unit == "us" else lag
     for name, query in report.queries.items():
         yield f"query.{_word(name)}.results", query.results
+    for name, table in report.static_tables.items():
+        key = f"table.{_word(name)}"
+        yield f"{key}.rows", table.rows
+        yield f"{key}.bytes", table.bytes
+        yield f"{key}.held", "divided" if table.divided else "broadcast"
     for note in report.notes:
         yield "note", _word(note)
 

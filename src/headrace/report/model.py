@@ -78,6 +78,16 @@ class QueryReport:
 
 
 @dataclass(frozen=True, slots=True)
+class TableReport:
+    """The version of a static table that a batch used: held by every slot, or divided by the keys it is looked up by."""
+
+    rows: int
+    bytes: int
+    divided: bool
+    read_at: int  # microseconds
+
+
+@dataclass(frozen=True, slots=True)
 class SlotLoad:
     """One slot in one batch, all levels together: partial rows that came in and their bytes, seconds of work (and of the
     processor), state it holds.
@@ -100,6 +110,7 @@ class BatchReport:
     that a policy or another number of slots gave to another slot before it: which, from where, to where. `heat` has a digit
     for each mini-partition, its load against the mean (`balance.heat_levels`). `model_error` is how far the model of seconds
     is off, as a share of a slot's; None if it has not been tried. `notes` are for the user, like a request that was refused.
+    `static_tables` are those that were looked up.
     """
 
     batch_id: int
@@ -122,6 +133,7 @@ class BatchReport:
     heat: str = ""
     model_error: float | None = None
     notes: tuple[str, ...] = ()
+    static_tables: Mapping[str, TableReport] = field(default_factory=dict)
 
     @property
     def moved(self) -> int:
@@ -162,6 +174,8 @@ class BatchReport:
             known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
             known["moves"] = tuple((int(pid), int(a), int(b)) for pid, a, b in data.get("moves", ()))
             known["notes"] = tuple(data.get("notes", ()))
+            tables = data.get("static_tables", {})
+            known["static_tables"] = {k: TableReport(**_known(TableReport, v)) for k, v in tables.items()}
             return cls(**known)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise OptionError(

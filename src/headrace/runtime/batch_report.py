@@ -11,7 +11,7 @@ from headrace.kernels.commit import count_open_windows
 from headrace.logical.graph import Graph
 from headrace.program.messages import SlotReport
 from headrace.program.program import Program
-from headrace.report.model import BatchReport, QueryReport, SlotLoad, StreamReport
+from headrace.report.model import BatchReport, QueryReport, SlotLoad, StreamReport, TableReport
 from headrace.runtime.balancer import BatchLoad
 from headrace.state import Manifest
 
@@ -65,6 +65,9 @@ def make_report(
         heat=encode_heat(load.work),
         model_error=None if load.error is None else round(load.error, 4),
         notes=tuple(notes),
+        static_tables={
+            name: TableReport(t.rows, t.bytes, t.divided, t.read_at) for name, t in manifest.tables.items()
+        },
     )
 
 

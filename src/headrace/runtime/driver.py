@@ -42,7 +42,7 @@ from headrace.runtime.delivery import Delivery
 from headrace.runtime.folder_watch import FolderWatch
 from headrace.runtime.housekeeping import Housekeeping
 from headrace.runtime.slot_follower import SlotFollower
-from headrace.runtime.table_versions import ReadTable, TableVersions
+from headrace.runtime.table_versions import TableReader, TableVersions
 from headrace.sql import parse_query
 from headrace.sql.bind import Binder
 from headrace.sql.error_places import suggest
@@ -117,7 +117,7 @@ class Driver:
             now,
             self._since,
             self.told,
-            {name: version.path for name, version in tables.items()},
+            tables,
             self.preaggregate,
         )
 
@@ -134,11 +134,15 @@ class Driver:
         """Go on with another number of slots from the next batch on."""
         request_slots(self.store, slots)
 
-    def use_tables(self, read: ReadTable) -> None:
-        """How the static tables that the set looks up are read; they are read now for the first time."""
-        looked_up = [self.graph.tables[name] for name in self.program.static_tables()]
+    def use_tables(self, reader: TableReader, limit: int | None = None) -> None:
+        """Who reads the static tables that the set looks up, and how many bytes every slot may hold of one; they are read now
+        for the first time.
+        """
+        looked_up = [self.graph.tables[use.table] for use in self.program.static_tables()]
         if looked_up:
-            self.tables = TableVersions(self.store, looked_up, read, self.manifest.tables)
+            self.tables = TableVersions(
+                self.store, looked_up, self.program, reader, self.manifest.tables, limit, self.memory
+            )
             self.tables.choose(self.manifest.version + 1, self.clock())
 
     def listen(self) -> None:
@@ -178,13 +182,14 @@ class Driver:
         manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
         load = self.balancer.read(reports, orders)
         notes = self._requests.refused
+        if self.tables is not None:
+            notes += tuple(self.tables.notes())
         if self.follower is not None:
             notes += self.follower.describe(self.manifest.slots)
         report = make_report(
             self.graph, self.program, self.manifest, manifest, reports, started, ran, load, notes
         )
-        versions = self.tables.chosen if self.tables is not None else {}
-        manifest = replace(manifest, report=report.to_json(), tables=versions, load=load.to_json())
+        manifest = replace(manifest, report=report.to_json(), load=load.to_json())
         self.lock.check()
         self.log.publish(manifest)
         before, self.manifest = self.manifest, manifest
@@ -295,7 +300,7 @@ def open_driver(
 
 
 def _named_state(manifest: Manifest) -> set[str]:
-    return {m.path for m in manifest.segments} | {t.path for t in manifest.tables.values()}
+    return {m.path for m in manifest.segments} | {path for t in manifest.tables.values() for path in t.paths}
 
 
 def _restore_order(graph: Graph, file: plan_file.PlanFile, user: Mapping[str, UserAggregate]) -> Graph:

@@ -1,22 +1,26 @@
 """The rows of a static table, read by Spark.
 
 CSV and JSON are read in the declared types, CSV files with headers by the names in them; anything else has types of its own,
-which are cast to the declared ones. `FROM 'table' OPTIONS (name 'db.t')` is a table or view of Spark's catalog. The rows come to
-the driver, which writes them down for all tasks (`table_versions.py`).
+which are cast to the declared ones. `FROM 'table' OPTIONS (name 'db.t')` is a table or view of Spark's catalog. Tasks write
+the rows down, for the driver to decide what becomes of them (`table_versions.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from headrace.errors import SourceError
+from headrace.errors import HeadraceError, SourceError
+from headrace.kernels import payloads
 from headrace.logical.graph import StaticTable
+from headrace.program.table_division import TableDivision, TablePiece
 from headrace.runtime.csv_headers import (
     HeaderReader,
     fixed_part,
@@ -29,6 +33,8 @@ from headrace.runtime.open_source import explain_source, follow_header
 from headrace.runtime.source_frame import local_path
 from headrace.runtime.source_path import resolve_options
 from headrace.runtime.spark_faults import quiet
+from headrace.runtime.tasks import divide_task, piece_task, split_task
+from headrace.state import Store, TableFile
 
 if TYPE_CHECKING:
     TableSource = DataFrame | Callable[[], DataFrame]
@@ -43,18 +49,38 @@ class StaticReader:
     ) -> None:
         self._spark, self._frames, self._bases = spark, frames, bases
 
-    def read(self, table: StaticTable) -> pa.Table:
-        """All rows of the table as they are now, in its declared columns and types."""
+    def write_pieces(self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str) -> list[TablePiece]:
+        """These columns of all rows as they are now, in their declared types, written down by tasks."""
+        with self._explain(table):
+            frame = self._select(table, columns).mapInArrow(piece_task(store, prefix), payloads.EXCHANGE)
+            return _read_messages(frame)
+
+    def read_empty(self, table: StaticTable, columns: Sequence[str]) -> pa.Table:
+        """No rows, in the same types."""
+        with self._explain(table):
+            return self._select(table, columns).limit(0).toArrow().replace_schema_metadata(None)
+
+    def divide(self, division: TableDivision) -> list[TableFile]:
+        """Pieces are split, and the rows of each target are sorted, in tasks."""
+        pieces = len(division.pieces)
+        with quiet():
+            sent = self._spark.range(0, pieces, 1, pieces).mapInArrow(split_task(division), payloads.EXCHANGE)
+            sent = sent.repartitionById(division.targets, F.col("slot"))
+            return _read_messages(sent.mapInArrow(divide_task(division), payloads.EXCHANGE))
+
+    @contextmanager
+    def _explain(self, table: StaticTable) -> Iterator[None]:
         try:
             with quiet():
-                frame = self._open(table)
-                listed = [f"CAST({_quote(c)} AS {t}) AS {_quote(c)}" for c, t in table.schema]
-                rows = frame.selectExpr(*listed).toArrow()
-        except SourceError:
+                yield
+        except HeadraceError:
             raise
         except Exception as e:
             raise explain_source(f"table {table.name}", table.format or "DataFrame", e) from e
-        return rows.replace_schema_metadata(None)
+
+    def _select(self, table: StaticTable, columns: Sequence[str]) -> DataFrame:
+        listed = [f"CAST({_quote(c)} AS {t}) AS {_quote(c)}" for c, t in table.schema if c in columns]
+        return self._open(table).selectExpr(*listed)
 
     def _open(self, table: StaticTable) -> DataFrame:
         given = self._frames.get(table.name)
@@ -111,3 +137,7 @@ def ask_table_columns(spark: SparkSession, table: StaticTable, base: Path | None
 
 def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _read_messages(frame: DataFrame) -> list[Any]:
+    return [payloads.read_message(bytes(row["payload"])) for row in frame.collect()]

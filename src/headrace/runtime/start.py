@@ -25,15 +25,17 @@ from headrace.runtime.read_bounds import BoundsReader
 from headrace.runtime.read_static import StaticReader
 from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_follower import SlotFollower, read_capacity
-from headrace.runtime.slot_memory import find_slot_memory
+from headrace.runtime.slot_memory import find_slot_memory, read_size
 from headrace.runtime.source_frame import local_path
 from headrace.runtime.source_log import trim_source_logs
 from headrace.runtime.source_path import resolve_options, unliteral
+from headrace.runtime.table_versions import BROADCAST
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
 from headrace.state import Manifest, Retention, Store
 from headrace.state.slot_requests import AUTO, forget_requests
 
+TABLE_BROADCAST = "spark.headrace.table.broadcast"
 PREAGGREGATE = "spark.headrace.source.preaggregate"
 _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
     "spark.sql.ansi.enabled",
@@ -107,7 +109,7 @@ def start(
         driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
         driver.delivery.catch_up()
         driver.read_bounds = BoundsReader(graph, bounds or {}, bases, lambda q: [tuple(r) for r in spark.sql(q).collect()]).read
-        driver.use_tables(StaticReader(spark, tables or {}, bases).read)
+        driver.use_tables(StaticReader(spark, tables or {}, bases), read_broadcast_limit(spark))
         driver.listen()
         run = Run(spark, driver, scans, on_batch, flush, OwnHeaders(spark, plan.graph, opened, bases), own)
         run.start(opened, trigger)
@@ -117,6 +119,12 @@ def start(
     except BaseException:
         driver.close()
         raise
+
+
+def read_broadcast_limit(spark: SparkSession) -> int:
+    """Bytes of the largest static table that every slot holds; larger ones are divided by key."""
+    said = spark.conf.get(TABLE_BROADCAST, None)
+    return BROADCAST if said is None else read_size(said, TABLE_BROADCAST)
 
 
 def read_preaggregation(spark: SparkSession) -> bool:

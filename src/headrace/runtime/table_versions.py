@@ -1,68 +1,149 @@
 """Which version of each static table a batch uses: decided here, on the driver, never in a task.
 
-A table is read when a run begins and, if it says REFRESH EVERY, at the first batch after that time. What was read becomes a
-file under `tables/` of the checkpoint that never changes. The orders of a batch name the files, its manifest too, so all its
-tasks, retried or not, look up the same rows, and the file is collected as garbage when neither of the last two manifests names
-it. A batch that was never committed may be done again with a newer version: nobody has seen the older one's answers.
+A table is read when a run begins and, if it says REFRESH EVERY, at the first batch after that time. What was read becomes files
+under `tables/` of the checkpoint that never change. The orders of a batch name them, its manifest too, so all its
+tasks, retried or not, look up the same rows, and they are collected as garbage when neither of the last two manifests names
+them. A batch that was never committed may be done again with a newer version: nobody has seen the older one's answers.
 
-A reading that brings the rows it brought before makes no new file.
+How large a table is shows when it has been read: tasks write it down in pieces. Up to a limit these become one file, which every
+slot holds. A larger one is divided by the keys of the lookups (`kernels/divide_table.py`), also by tasks: the driver never
+holds more than the limit. It is decided for each version anew, and no result depends on it.
+
+A reading that brings the pieces it brought before makes no new files.
 """
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Protocol
 
+import duckdb
 import pyarrow as pa
 
 from headrace.errors import HeadraceError, SourceError
+from headrace.kernels import divide_table
+from headrace.kernels.divide_table import open_table_file, write_arrow
 from headrace.logical.graph import StaticTable
-from headrace.state import Store, TableVersion
+from headrace.program.program import Program, TableUse
+from headrace.program.table_division import TableDivision, TablePiece, name_copy
+from headrace.state import Store, TableFile, TableVersion
 
-ReadTable = Callable[[StaticTable], pa.Table]
-BATCH_ROWS = 1 << 20
+BROADCAST = 64 << 20  # bytes of the largest table that every slot holds, unless another limit is given
+
+
+class TableReader(Protocol):
+    """Whoever reads and divides tables: Spark's tasks, or this process."""
+
+    def write_pieces(self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str) -> list[TablePiece]:
+        """These columns of all rows, in files whose paths begin with `prefix`."""
+
+    def read_empty(self, table: StaticTable, columns: Sequence[str]) -> pa.Table:
+        """No rows, in the types of those that `write_pieces` writes."""
+
+    def divide(self, division: TableDivision) -> list[TableFile]:
+        """The files of all its targets."""
 
 
 class TableVersions:
-    """The tables of a set, each read by `read`."""
+    """The tables of a set, each read by `reader` and divided if it has more than `limit` bytes."""
 
     def __init__(
-        self, store: Store, tables: Iterable[StaticTable], read: ReadTable, before: Mapping[str, TableVersion]
+        self,
+        store: Store,
+        tables: Iterable[StaticTable],
+        program: Program,
+        reader: TableReader,
+        before: Mapping[str, TableVersion],
+        limit: int | None = None,
+        memory: int | None = None,
     ) -> None:
-        self._store, self._tables, self._read = store, tuple(tables), read
+        self._store, self._reader, self._program, self._memory = store, reader, program, memory
+        self._tables = {t.name: t for t in tables}
+        self._limit = BROADCAST if limit is None else limit
         self._before = before  # versions that the last manifest names
         self.chosen: dict[str, TableVersion] = {}  # for the batch under way
 
     def choose(self, version: int, now: int) -> dict[str, TableVersion]:
         """The versions for a batch at the time `now`; what is too old is read again."""
-        for table in self._tables:
-            last = self.chosen.get(table.name)
+        for use in self._program.static_tables():
+            table, last = self._tables[use.table], self.chosen.get(use.table)
             if last is None or (table.refresh is not None and now >= last.read_at + table.refresh):
-                self.chosen = {**self.chosen, table.name: self._renew(table, last, version, now)}
+                try:
+                    found = self._renew(table, use, last, version, now)
+                except HeadraceError:
+                    raise
+                except Exception as e:
+                    raise SourceError(f"table {table.name} cannot be read: {e}") from e
+                self.chosen = {**self.chosen, table.name: found}
         return self.chosen
 
-    def _renew(self, table: StaticTable, last: TableVersion | None, version: int, now: int) -> TableVersion:
-        try:
-            rows = self._read(table)
-        except HeadraceError:
-            raise
-        except Exception as e:
-            raise SourceError(f"table {table.name} cannot be read: {e}") from e
-        data = write_arrow(rows)
-        digest = hashlib.sha256(data).hexdigest()
+    def _renew(
+        self, table: StaticTable, use: TableUse, last: TableVersion | None, version: int, now: int
+    ) -> TableVersion:
+        columns = use.columns or table.columns[:1]
+        prefix = f"tables/{table.name}/{version:012d}-"
+        pieces = self._reader.write_pieces(table, columns, self._store, prefix)
+        size = sum(p.bytes for p in pieces)
+        divided = size > self._limit
+        digest = _digest(columns, pieces, use.keys if divided else ())
         last = last or self._before.get(table.name)
-        if last is not None and digest == last.digest:
-            return TableVersion(last.path, now, digest)
-        path = f"tables/{table.name}/{version:012d}-{uuid.uuid4().hex}.arrow"
-        self._store.write(path, data)
-        return TableVersion(path, now, digest)
+        if last is not None and (digest, divided) == (last.digest, last.divided):
+            self._delete(p.path for p in pieces)
+            return replace(last, read_at=now)
+        files = self._divide(use, prefix, pieces) if divided else (self._gather(table, columns, prefix, pieces),)
+        named = {file.path for file in files}
+        self._delete(p.path for p in pieces if p.path not in named)
+        return TableVersion(files, now, digest, sum(p.rows for p in pieces), size, divided)
+
+    def _gather(
+        self, table: StaticTable, columns: Sequence[str], prefix: str, pieces: Sequence[TablePiece]
+    ) -> TableFile:
+        """One file with all rows."""
+        if len(pieces) == 1:
+            return TableFile(pieces[0].path)
+        parts = [open_table_file(self._store, p.path).read_all() for p in pieces]
+        rows = pa.concat_tables(parts) if parts else self._reader.read_empty(table, columns)
+        path = f"{prefix}{uuid.uuid4().hex}.arrow"
+        self._store.write(path, write_arrow(rows))
+        return TableFile(path)
+
+    def _divide(self, use: TableUse, prefix: str, pieces: Sequence[TablePiece]) -> tuple[TableFile, ...]:
+        """A copy for each set of keys; for lookups without keys the pieces themselves."""
+        files = tuple(TableFile(p.path) for p in pieces) if () in use.keys else ()
+        keys = tuple(k for k in use.keys if k)
+        if not keys:
+            return files
+        size = sum(p.bytes for p in pieces)
+        ranges = min(max(1, -(-size // divide_table.PIECE_BYTES)), self._program.pids)
+        paths = tuple(p.path for p in pieces)
+        division = TableDivision(
+            self._store, prefix, paths, keys, ranges, self._program.pids, self._program.time_zone, self._memory
+        )
+        return (*files, *self._reader.divide(division))
+
+    def _delete(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            with suppress(HeadraceError):  # else it is garbage, like files of attempts that died
+                self._store.delete(path)
+
+    def notes(self) -> list[str]:
+        """What a user should know of large tables."""
+        found = []
+        for use in self._program.static_tables():
+            version = self.chosen.get(use.table)
+            if version is not None and version.divided and () in use.keys:
+                found.append(
+                    f"table {use.table} has {version.bytes:,} bytes, more than the limit for tables that every slot holds, but a "
+                    "query looks it up without equal keys, so every slot reads all of it; join it by a key"
+                )
+        return found
 
 
-def write_arrow(rows: pa.Table) -> bytes:
-    """The content of a version's file."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, rows.schema) as writer:
-        writer.write_table(rows, max_chunksize=BATCH_ROWS)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
+def _digest(columns: Sequence[str], pieces: Iterable[TablePiece], keys: tuple[tuple[str, ...], ...]) -> str:
+    """Of the rows, and of what decides how they are divided: another DuckDB may hash in another way."""
+    how = [duckdb.__version__, *map(name_copy, keys)] if keys else []
+    return hashlib.sha256(repr((list(columns), sorted(p.digest for p in pieces), how)).encode()).hexdigest()

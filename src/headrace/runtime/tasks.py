@@ -7,17 +7,22 @@ from __future__ import annotations
 import errno
 import gc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import groupby
 
 import pyarrow as pa
+from pyspark import SparkFiles
 
 from headrace.errors import CheckpointError
 from headrace.kernels import connection, payloads
+from headrace.kernels.divide_table import split_piece, write_divided, write_pieces
 from headrace.kernels.scan import FileChunk, Scan, file_chunks
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, row_chunks
 from headrace.program.program import Program
+from headrace.program.table_division import TableDivision
 from headrace.runtime.orders import receive_orders
 from headrace.state import Store
 from headrace.state.disk_faults import FORBIDDEN, FULL, describe_fault
@@ -66,6 +71,47 @@ def _slot(program: Program, level: int, own: tuple[Scan, ...] | None, rows: Arro
         return file_chunks(own or (), orders.own_splits[slot] if orders.own_splits else ())
 
     return _guard(orders.store, run_slot(program, orders, level, rows, None if own is None else read_own))
+
+
+def piece_task(store: Store, prefix: str) -> Callable[[Arrow], Arrow]:
+    """Rows of a static table, written down as they come."""
+    return partial(_write_pieces, store, prefix)
+
+
+def split_task(division: TableDivision) -> Callable[[Arrow], Arrow]:
+    """A piece of a static table, split by target; a task is sent its number."""
+    return partial(_split, division)
+
+
+def divide_task(division: TableDivision) -> Callable[[Arrow], Arrow]:
+    """The rows of one target, sorted and written down."""
+    return partial(_divide, division)
+
+
+def _write_pieces(store: Store, prefix: str, rows: Arrow) -> Arrow:
+    return _guard(store, (payloads.make_message(0, piece) for piece in write_pieces(store, prefix, rows)))
+
+
+def _split(division: TableDivision, rows: Arrow) -> Arrow:
+    division = replace(division, scratch=SparkFiles.getRootDirectory())
+    numbers = [number for frame in rows for number in frame.column(0).to_pylist()]
+    found = (
+        row
+        for number in numbers
+        for target, table in split_piece(division, number)
+        for row in payloads.make_payloads(target, "", table)
+    )
+    return _guard(division.store, found)
+
+
+def _divide(division: TableDivision, rows: Arrow) -> Arrow:
+    arrived = ((target, payloads.read_table(payload)) for target, _, payload in payloads.read_rows(rows))
+    found = (
+        payloads.make_message(0, file)
+        for target, tables in groupby(arrived, lambda one: one[0])
+        for file in write_divided(division, target, (table for _, table in tables))
+    )
+    return _guard(division.store, found)
 
 
 def _guard(store: Store, rows: Arrow) -> Arrow:

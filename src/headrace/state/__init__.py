@@ -6,7 +6,15 @@ from headrace.state.format import FORMAT, check_format
 from headrace.state.garbage import collect_garbage
 from headrace.state.history import HistoryPage, KeptFile, Loss
 from headrace.state.lock import CheckpointLock
-from headrace.state.manifest import Listing, Manifest, ManifestLog, ResultFile, StreamState, TableVersion
+from headrace.state.manifest import (
+    Listing,
+    Manifest,
+    ManifestLog,
+    ResultFile,
+    StreamState,
+    TableFile,
+    TableVersion,
+)
 from headrace.state.merge_files import split_versions
 from headrace.state.route import initial_route, pids_of, rescale
 from headrace.state.segment import SegmentMeta, Span, pid_sizes, read_segment, write_segment
@@ -29,6 +37,7 @@ __all__ = [
     "Span",
     "Store",
     "StreamState",
+    "TableFile",
     "TableVersion",
     "check_format",
     "collect_garbage",

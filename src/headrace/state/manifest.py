@@ -37,6 +37,7 @@ from headrace.state.record import (
     Outputs,
     ResultFile,
     StreamState,
+    TableFile,
     TableVersion,
     decode,
     decode_commit,
@@ -45,7 +46,7 @@ from headrace.state.record import (
 )
 from headrace.state.store import Store
 
-__all__ = ["Listing", "Manifest", "ManifestLog", "ResultFile", "StreamState", "TableVersion"]
+__all__ = ["Listing", "Manifest", "ManifestLog", "ResultFile", "StreamState", "TableFile", "TableVersion"]
 
 _NAME = re.compile(r"manifests/(\d{12,})\.json")
 _ATTEMPTS = 5  # to read a log whose files change places meanwhile
@@ -179,7 +180,7 @@ class ManifestLog:
                 if version not in self._damage and self.store.exists(path_of(version)):
                     manifest = self.read(version)
                     kept.update(segment.path for segment in manifest.segments)
-                    kept.update(table.path for table in manifest.tables.values())
+                    kept.update(path for table in manifest.tables.values() for path in table.paths)
             return kept
 
         return self._settled(look)

@@ -80,12 +80,38 @@ class ResultFile:
 
 
 @dataclass(frozen=True, slots=True)
-class TableVersion:
-    """A static table as it was read: a file that never changes, when, and a digest of its rows."""
+class TableFile:
+    """Rows of a static table in a file that never changes: all columns as they were read, or a part of a divided copy, the rows
+    of some mini-partitions by the keys that `copy` names.
+    """
 
     path: str
+    copy: str = ""
+    first: int = 0  # mini-partition
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """A static table as it was read: when, its files, and a digest of its rows. `bytes` are those of the rows in memory."""
+
+    files: tuple[TableFile, ...]
     read_at: int  # microseconds
     digest: str
+    rows: int = 0
+    bytes: int = 0
+    divided: bool = False  # else every slot holds all rows
+
+    @property
+    def paths(self) -> list[str]:
+        return [file.path for file in self.files]
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> TableVersion:
+        """The inverse of `dataclasses.asdict`; a checkpoint of before tables were divided has one path."""
+        known = dict(value)
+        files = [{"path": known.pop("path")}] if "path" in known else known.pop("files")
+        return TableVersion(tuple(TableFile(**file) for file in files), **known)
 
 
 Files = dict[str, tuple[ResultFile, ...]]
@@ -184,7 +210,7 @@ def decode(data: bytes, version: int) -> Manifest:
         flush=state["flush"],
         engine=state["engine"],
         clock=state.get("clock", 0),
-        tables={name: TableVersion(**table) for name, table in state.get("tables", {}).items()},
+        tables={name: TableVersion.from_json(table) for name, table in state.get("tables", {}).items()},
         load=state.get("load", {}),
     )
 
