@@ -112,6 +112,8 @@ def test_a_table_of_csv_files_in_different_order(spark: Any, tmp_path: Path) -> 
     (tmp_path / "t" / "2.csv").write_text("name,k\nBert,b\n")
     script = stream_sql("s", tmp_path / "s") + TABLE.format(tmp_path / "t") + QUERIES
     assert multiset(drained(spark, tmp_path / "ck", script).results("q").arrow()) == {(1, "Anna"): 1, (1, "Bert"): 1}
+
+
 DIVIDED = {
     "inner_days": "SELECT s.v, t.name FROM s JOIN t ON s.day = t.day AND s.v = t.n",
     "left_prices": "SELECT s.price, t.name FROM s LEFT JOIN t ON s.price = t.price",
@@ -122,7 +124,7 @@ DIVIDED = {
 }
 
 
-@pytest.mark.parametrize("limit", ["1k", None])
+@pytest.mark.parametrize("limit", ["1k", pytest.param(None, marks=pytest.mark.slow)])
 def test_a_large_table_is_divided_in_tasks_and_answers_as_spark_does(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str | None
 ) -> None:

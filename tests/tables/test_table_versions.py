@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from headrace.errors import CheckpointError, OptionError, SourceError
 from headrace.kernels import divide_table
+from headrace.optimizer.explain_plan import explain_plan
 from headrace.state import TableFile, TableVersion, collect_garbage
 from headrace.testing import LocalRun
 
@@ -233,3 +235,17 @@ def test_a_checkpoint_of_before_tables_were_divided_is_read() -> None:
     version = TableVersion.from_json({"path": "tables/t/1.arrow", "read_at": 7, "digest": "d"})
     assert version == TableVersion((TableFile("tables/t/1.arrow"),), 7, "d")
     assert TableVersion.from_json(asdict(version)) == version
+
+
+def test_explain_says_by_which_keys_a_table_would_be_divided() -> None:
+    """By each set of keys it is looked up by; what is looked up without keys is never divided."""
+    more = "CREATE QUERY p AS SELECT t.k FROM s JOIN t ON s.k = t.name; CREATE QUERY o AS SELECT t.k FROM s JOIN t ON s.k < t.k;"
+    run = LocalRun(STREAM + TABLE + QUERY + more, tables={"t": []})
+    (line,) = (line for line in explain_plan(run.plan).splitlines() if line.startswith("table t"))
+    assert line == (
+        "table t: 2 columns; read by Spark at the start, and again every 1 h; broadcast to every slot, or divided by (k) and "
+        "(name) if it is large, and all of it read by lookups without equal keys"
+    )
+    assert json.loads(explain_plan(run.plan, "json"))["static_tables"]["t"]["keys"] == ["k", "name", ""]
+    alone = LocalRun(STREAM + TABLE + "CREATE QUERY o AS SELECT t.k FROM s JOIN t ON s.k < t.k;", tables={"t": []})
+    assert "every 1 h; broadcast to every slot\n" in explain_plan(alone.plan)

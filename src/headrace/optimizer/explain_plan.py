@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sqlglot import exp
+
 from headrace.errors import OptionError
 from headrace.logical.graph import (
     Aggregate,
@@ -87,12 +89,19 @@ def _stream_line(plan: Plan, stream: Stream) -> str:
 
 def _static_line(plan: Plan, table: StaticTable) -> str:
     again = "" if table.refresh is None else f", and again every {describe_length(table.refresh, 'us')}"
-    lookups = [r for n in plan.relations if isinstance(r := plan.graph.relations[n], Lookup) and r.table == table.name]
-    keys = dict.fromkeys(", ".join(other.sql(dialect="spark") for _, other in r.keys) for r in lookups if r.name in plan.used)
+    keys = _lookup_keys(plan, table)
     divided = " and ".join(f"({by})" for by in keys if by)
     how = f"; broadcast to every slot, or divided by {divided} if it is large" if divided else "; broadcast to every slot"
     how += ", and all of it read by lookups without equal keys" if divided and "" in keys else ""
     return f"table {table.name}: {len(table.columns)} columns; read by Spark at the start{again}{how}"
+
+
+def _lookup_keys(plan: Plan, table: StaticTable) -> list[str]:
+    """The sets of keys by which lookups find rows of a table; "" for none."""
+    lookups = [r for n in plan.relations if isinstance(r := plan.graph.relations[n], Lookup) and n in plan.used]
+    spelled = {r.name: [k.name if isinstance(k, exp.Column) else k.sql(dialect="spark") for _, k in r.keys] for r in lookups}
+    found = [", ".join(spelled[r.name]) for r in lookups if r.table == table.name]
+    return list(dict.fromkeys(found))
 
 
 def _table_lines(plan: Plan, table: Table) -> list[str]:
@@ -267,6 +276,11 @@ def _make_data(plan: Plan) -> dict[str, Any]:
                 ],
             }
             for name in plan.relations
+        },
+        "static_tables": {
+            t.name: {"columns": list(t.columns), "refresh": t.refresh, "keys": _lookup_keys(plan, t)}
+            for t in plan.graph.tables.values()
+            if t.name in plan.types
         },
         "tables": [_table_data(plan, t) for t in _tables(plan)],
         "exchanges": [
