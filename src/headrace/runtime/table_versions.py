@@ -89,7 +89,7 @@ class TableVersions:
         pieces = self._reader.write_pieces(table, columns, self._store, prefix)
         size = sum(p.bytes for p in pieces)
         divided = size > self._limit
-        digest = _digest(columns, pieces, use.keys if divided else ())
+        digest = _digest(columns, pieces, self._program.pids, use.keys if divided else ())
         last = last or self._before.get(table.name)
         if last is not None and (digest, divided) == (last.digest, last.divided):
             self._delete(p.path for p in pieces)
@@ -143,7 +143,9 @@ class TableVersions:
         return found
 
 
-def _digest(columns: Sequence[str], pieces: Iterable[TablePiece], keys: tuple[tuple[str, ...], ...]) -> str:
+def _digest(
+    columns: Sequence[str], pieces: Iterable[TablePiece], pids: int, keys: tuple[tuple[str, ...], ...]
+) -> str:
     """Of the rows, and of what decides how they are divided: another DuckDB may hash in another way."""
-    how = [duckdb.__version__, *map(name_copy, keys)] if keys else []
+    how = [duckdb.__version__, str(pids), *map(name_copy, keys)] if keys else []
     return hashlib.sha256(repr((list(columns), sorted(p.digest for p in pieces), how)).encode()).hexdigest()
