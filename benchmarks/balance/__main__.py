@@ -1,7 +1,12 @@
 """Run the experiments and draw what docs/balance.md shows.
 
-python -m benchmarks.balance run [NAME …]     simulate, into benchmarks/balance/results/NAME.json
-python -m benchmarks.balance draw             figures into docs/figures, tables into docs/balance.md
+python -m benchmarks.balance run [NAME …]               simulate, into benchmarks/balance/results/NAME.json
+python -m benchmarks.balance live [WORKLOAD:POLICY …]   on Spark, standalone, two executors pinned to a core each
+python -m benchmarks.balance rivals [STREAM …]          Headrace, Spark's own streaming and Flink on smaller batches of the same
+python -m benchmarks.balance overhead [PAIRS]           static and headrace in turn on an even load
+python -m benchmarks.balance cost                       the share of a batch that statistics and controller take, in one process
+python -m benchmarks.balance rescale [MINUTES]          2, 8 and 3 slots in turn with kills in between, against an undisturbed run
+python -m benchmarks.balance draw                       figures into docs/figures, tables into docs/balance.md
 """
 
 from __future__ import annotations
@@ -10,26 +15,109 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.balance.paper_figures import EXPERIMENTS
 
 RESULTS = Path(__file__).parent / "results"
+FOLDER = Path("out/bench/balance").absolute()
+LIVE = [f"{w}:{p}" for w in ("even", "zipf", "changing", "competing", "focused", "single") for p in ("static", "headrace")]
 
 
 def main(arguments: list[str]) -> None:
-    if arguments[:1] == ["run"]:
-        RESULTS.mkdir(exist_ok=True)
-        for name in arguments[1:] or EXPERIMENTS:
+    command, rest = arguments[:1], arguments[1:]
+    if command == ["run"]:
+        for name in rest or EXPERIMENTS:
             started = time.perf_counter()
-            text = json.dumps(_rounded(EXPERIMENTS[name]()))
-            (RESULTS / f"{name}.json").write_text(text + "\n")
+            write_result(name, _rounded(EXPERIMENTS[name]()))
             print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
+    elif command == ["live"]:
+        run_live(rest or LIVE)
+    elif command == ["rivals"]:
+        run_rivals(rest or ["even", "zipf", "focused"])
+    elif command == ["overhead"]:
+        run_overhead(int(rest[0]) if rest else 3)
+    elif arguments == ["cost"]:
+        from benchmarks.balance.statistics_cost import measure_cost
+
+        write_result("statistics-cost", _rounded(measure_cost(FOLDER)))
+    elif command == ["rescale"]:
+        from benchmarks.balance.rescale_soak import soak_rescales
+
+        write_result("rescales", soak_rescales(FOLDER / "rescale", float(rest[0]) if rest else 10.0))
     elif arguments == ["draw"]:
         from benchmarks.balance.draw_balance import draw
 
         draw()
     else:
         sys.exit(__doc__)
+
+
+def run_live(names: list[str]) -> None:
+    """Runs by workload and policy, each into a file of its own."""
+    from benchmarks.balance.live_runs import LiveCase, open_spark, run_cases
+    from benchmarks.balance.pinned_cluster import pinned_cluster
+
+    cases = []
+    for name in names:
+        workload, policy = name.split(":")
+        compete = workload == "competing"
+        batches = {"changing": 30, "competing": 22}.get(workload, 16)
+        cases.append(LiveCase("even" if compete else workload, policy, batches=batches, compete=compete))
+    with pinned_cluster(FOLDER / "cluster") as url:
+        spark = open_spark(url)
+        run_cases(spark, cases, FOLDER, keep_run)
+        spark.stop()
+
+
+def keep_run(found: dict[str, Any]) -> None:
+    write_result(f"live-{found['workload']}-{found['policy']}", found)
+    seconds = sorted(b["seconds"] for b in found["batches"][5:])
+    print(f"{found['workload']} {found['policy']}: {seconds[len(seconds) // 2]:.2f} s a batch", flush=True)
+
+
+def run_rivals(streams: list[str]) -> None:
+    """Smaller batches, so that Spark's own streaming comes to an end."""
+    from benchmarks.balance.live_runs import LiveCase, open_spark, run_case, run_flink, run_spark
+    from benchmarks.balance.pinned_cluster import pinned_cluster
+
+    found = []
+    with pinned_cluster(FOLDER / "cluster") as url:
+        spark = open_spark(url)
+        run_case(spark, LiveCase("even", "static", 30_000, 6), FOLDER)
+        for stream in streams:
+            found.append(run_case(spark, LiveCase(stream, "headrace", 30_000, 10), FOLDER))
+            found.append(run_spark(spark, LiveCase(stream, "spark-rocksdb", 30_000, 10), FOLDER))
+            found.append(run_flink(LiveCase(stream, "flink", 30_000, 10), FOLDER))
+            print(stream, [round(sum(b["seconds"] for b in one["batches"]), 1) for one in found[-3:]], flush=True)
+        spark.stop()
+    rows = [
+        {k: one[k] for k in ("workload", "policy", "rows")} | {"seconds": [b["seconds"] for b in one["batches"]]}
+        for one in found
+    ]
+    write_result("live-rivals", {"rows": rows})
+
+
+def run_overhead(pairs: int) -> None:
+    """An even load with and without a policy, in turn."""
+    from benchmarks.balance.live_runs import LiveCase, open_spark, run_cases
+    from benchmarks.balance.pinned_cluster import pinned_cluster
+
+    found: dict[str, list[list[float]]] = {"static": [], "headrace": []}
+
+    def keep(run: dict[str, Any]) -> None:
+        found[run["policy"]].append([b["seconds"] for b in run["batches"]])
+
+    with pinned_cluster(FOLDER / "cluster") as url:
+        spark = open_spark(url)
+        run_cases(spark, [LiveCase("even", p, batches=20) for _ in range(pairs) for p in found], FOLDER, keep)
+        spark.stop()
+    write_result("live-overhead", found)
+
+
+def write_result(name: str, data: object) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(data) + "\n")
 
 
 def _rounded(data: object) -> object:

@@ -1,4 +1,4 @@
-"""Figures and tables of docs/balance.md from the simulated results."""
+"""Figures and tables of docs/balance.md from the results, simulated and measured."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ RESULTS = Path(__file__).parent / "results"
 
 def draw() -> None:
     """Everything there are results for; a table replaces what stands between its marks in the page."""
+    from benchmarks.balance.draw_live import live_table, overhead_table, rescales_table, rivals_table
+
+    live = {"live-rivals": rivals_table, "live-overhead": overhead_table, "rescales": rescales_table}
     text = PAGE.read_text(encoding="utf-8")
-    for name, make in PARTS.items():
+    for name, make in (PARTS | live).items():
         file = RESULTS / f"{name}.json"
         if file.exists():
-            table = make(json.loads(file.read_text()))
-            pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-            assert pattern.search(text), f"docs/balance.md has no place for {name}"
-            text = pattern.sub(lambda m, t=table: m[1] + t + "\n" + m[2], text)
-    PAGE.write_text(text, encoding="utf-8")
+            text = put_table(text, name, make(json.loads(file.read_text())))
+    PAGE.write_text(put_table(text, "live", live_table(RESULTS)), encoding="utf-8")
+
+
+def put_table(text: str, name: str, table: str) -> str:
+    """The page with a table between its marks."""
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+    assert pattern.search(text), f"docs/balance.md has no place for {name}"
+    return pattern.sub(lambda m: m[1] + table + "\n" + m[2], text)
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:

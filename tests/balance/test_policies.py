@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.balance.plan_moves import GOAL, find_bound, plan_moves, plan_room
 from headrace.balance.policies import POLICIES, FluxSettings, flux_load, flux_memory, headrace, hybrid
+from headrace.balance.policies.headrace import PER_BYTE
 from headrace.balance.statistics import (
     Statistics,
     group_by_slot,
@@ -229,6 +230,51 @@ def test_the_default_policy_follows_a_change_within_five_rounds() -> None:
         true = sum_by_slot(rates, owners, 8)
         if number >= 15:
             assert true.max() <= 1.1 * true.mean()
+
+
+@given(loads(), st.lists(st.floats(0.5, 3.0), min_size=6, max_size=6), st.floats(1e2, 1e7))
+def test_the_default_policy_never_unbalances(
+    case: tuple[np.ndarray, np.ndarray, int], paces: list[float], state: float
+) -> None:
+    """Whatever it decides in a round, by its own estimates the slowest slot is not slower after it, and faster if something moved."""
+    rows, owners, slots = case
+    rows, pace, memory = rows * 100, np.array(paces[:slots]) * 1e-4, None
+    for _ in range(4):
+        busy = pace * sum_by_slot(rows, owners, slots)
+        stats = Statistics(
+            2.0,
+            make_pid_statistics(rows, state_bytes=np.full(len(rows), state)),
+            make_slot_statistics(busy, busy.max() - busy),
+        )
+        decision = headrace(stats, owners, memory)
+        memory = decision.memory
+        before, after = (memory.pace.mean * sum_by_slot(memory.shares.mean, o, slots) for o in (owners, decision.owners))
+        assert after.max() <= before.max() * (1 + 1e-9)
+        owners = decision.owners
+
+
+def test_a_plan_is_carried_out_in_rounds_that_hold_up_little() -> None:
+    """With large state a plan that is decided on takes several rounds: none holds up more than a tenth of the time looked at, or
+    moves a single mini-partition; no round waits for the loss again; and together they bring the slowest slot near the mean.
+    """
+    owners, memory = np.repeat(np.arange(4), 16), None
+    rows = np.full(64, 200.0)
+    rows[:16] = 800.0
+    state = np.full(64, 1.5e7)
+    moved = []
+    for _ in range(40):
+        busy = sum_by_slot(rows, owners, 4) * 1e-4
+        stats = Statistics(1.0, make_pid_statistics(rows, state_bytes=state), make_slot_statistics(busy, busy.max() - busy))
+        decision = headrace(stats, owners, memory)
+        now = np.flatnonzero(decision.owners != owners)
+        held = state[now].sum() * PER_BYTE * rows[now].sum() / rows.sum()
+        assert len(now) <= 1 or held <= 0.1
+        moved.append(len(now))
+        owners, memory = decision.owners, decision.memory
+    rounds = np.flatnonzero(moved)
+    assert len(rounds) > 2 and (np.diff(rounds) == 1).all()
+    loads = sum_by_slot(rows, owners, 4)
+    assert loads.max() <= 1.1 * loads.mean()
 
 
 def test_a_move_waits_until_the_loss_pays_for_it() -> None:

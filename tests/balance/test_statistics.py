@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from headrace.balance.controller import ControllerState, add_statistics, control, find_policy
+from headrace.balance.executor_pace import learn_pace, remove_pace
 from headrace.balance.seconds_model import learn_seconds, price_pids, start_model
 from headrace.balance.smooth_rates import observe_rates, start_rates
 from headrace.balance.statistics import (
@@ -161,3 +164,22 @@ def test_a_wrong_policy_name_says_which_there_are() -> None:
     """The message lists the names."""
     with pytest.raises(OptionError, match="flux-load"):
         find_policy("fluks")
+
+
+def test_the_pace_of_an_executor_is_taken_out_of_its_slots() -> None:
+    """Slots alike in work, of which those on one executor took twice as long: without that pace they took alike. A single executor,
+    and one that has no name, have none.
+    """
+    owners = np.array([0, 1, 2, 3])
+    work, busy = np.array([1.0, 2.0, 1.0, 2.0]), np.array([1.0, 4.0, 2.0, 2.0])
+    slots = make_slot_statistics(busy, busy.max() - busy, executor=("a", "b", "b", "a"))
+    seen = Statistics(4.0, make_pid_statistics(work), slots)
+    pace = learn_pace({}, seen, work, owners)
+    assert pace["b"] == pytest.approx(2 * pace["a"])
+    alike = remove_pace(seen, pace).slots
+    assert alike.busy / work == pytest.approx(np.full(4, alike.busy[0])) and alike.wait.min() == 0
+    later = learn_pace({"a": 1.0, "b": 1.0, "gone": 3.0}, seen, work, owners)
+    assert 1.0 < later["b"] < pace["b"] and set(later) == {"a", "b"}
+    for names in (("a",) * 4, ("a", "", "a", "b")):
+        other = replace(seen, slots=replace(slots, executor=names))
+        assert learn_pace({}, other, work, owners) == {} and remove_pace(other, {}) is other

@@ -9,9 +9,10 @@ may start from nothing at any time.
 A round that changes the tree of splits moves nothing else: what the new leaves cost has to be seen first.
 Statistics of batches are added up until the policy's collection time is over, as Flux-Cons does for δ.
 
-A site of the paper is a machine; a slot is a task that Spark gives to any executor. Unless slots kept their executors
-for a few batches, and there are several, the pace of a slot says nothing about the next batch, and the default policy is
-shown slots that differ by their work only; a slow executor is left to the order of slots (`number_slots`).
+A site of the paper is a machine; a slot is a task that Spark gives to any executor that is free. Unless every slot had an
+executor of its own and kept it for a few batches, the pace of a slot says nothing about the next batch, and the default policy
+is shown slots that differ by their work only. A slow executor takes fewer slots by itself, the heaviest first (`number_slots`);
+what is learnt of its pace (`executor_pace`) is taken out of the seconds the model learns from.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from headrace.balance.decision import Policy
+from headrace.balance.executor_pace import learn_pace, remove_pace
 from headrace.balance.number_slots import number_slots, rescale_slots
 from headrace.balance.policies import POLICIES
 from headrace.balance.policies.headrace import HeadraceMemory, forget_slots
@@ -55,6 +57,7 @@ class ControllerState:
     collect: float = 0.0  # seconds until the next round
     places: tuple[str, ...] = ()  # the executor of each slot in the batch before
     stayed: int = 0  # batches in which all slots kept their places
+    paces: Mapping[str, float] = field(default_factory=dict)  # of executors, where there are several
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +95,19 @@ def control(
         raise OptionError(f"statistics of {seen.pids.count} mini-partitions for a route of {len(leaves)}")
     count = seen.slots.count
     imbalance = measure_imbalance(seen.slots.busy)
-    model = learn_seconds(_model_for(state.model, activity), activity, seen, owners)
-    priced = price_pids(model, activity) if model.error <= LEARNT else seen.pids.work
+    model = _model_for(state.model, activity)
+    expected = price_pids(model, activity) if _is_learnt(model) else seen.pids.work
+    paces = learn_pace(state.paces, seen, expected, owners)
+    model = learn_seconds(model, activity, remove_pace(seen, paces), owners)
+    priced = price_pids(model, activity) if _is_learnt(model) else seen.pids.work
     work = priced if priced.any() else seen.pids.work
     if work.any() and seen.slots.busy.any():  # always in seconds of slots: a policy's estimates outlive a change of what is known
         seen = seen.with_work(work * (seen.slots.busy.sum() / work.sum()))
     places = seen.slots.executor
     stayed = state.stayed + 1 if places == state.places else 0
-    if state.policy == "headrace" and any(places) and (stayed < AT_HOME or len(set(places)) == 1):
+    if state.policy == "headrace" and any(places) and (stayed < AT_HOME or len(set(places)) < count):
         seen = spread_seconds(seen, owners)
-    state = replace(state, model=model, places=places, stayed=stayed)
+    state = replace(state, model=model, places=places, stayed=stayed, paces=paces)
     work, size = seen.pids.work, seen.pids.state_bytes
     if slots is not None and slots != count:
         after = rescale_slots(owners, work, size, slots)
@@ -155,6 +161,10 @@ def _renumber(
 def _forget_slots(memory: Any) -> Any:
     """Slots of a batch have no fixed executor: their pace starts anew, shares of mini-partitions stay."""
     return forget_slots(memory) if isinstance(memory, HeadraceMemory) else memory
+
+
+def _is_learnt(model: SecondsModel) -> bool:
+    return model.level > 0 and model.error <= LEARNT
 
 
 def _model_for(model: SecondsModel | None, activity: Mapping[str, Activity]) -> SecondsModel:

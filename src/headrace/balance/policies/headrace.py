@@ -7,10 +7,11 @@ at small values worse than none). Five things differ from `flux_load`:
   unit of work, both smoothed with their uncertainty (`smooth_rates`). A slot that is slowed down shows at once,
   not when its backlog has filled the buffers and others idle; and a short look at a mini-partition is known to
   be a short look.
-* **The plan.** Not one move per pair, but those of the fewest bytes to the goal (`plan_moves`), as many of them
-  as bring about the most per second of moving; the rest has to pay for itself in a later round.
-* **When.** Only if the slowest slot is more than 10 % above the mean, and the gain is larger than three times
-  its own standard error.
+* **The plan.** Not one move per pair, but those of the fewest bytes to the goal (`plan_moves`), as far as they bring
+  enough per second of moving. What moves is held up meanwhile, and a full buffer then holds up everybody; so a plan that is
+  decided on is carried out in rounds, each of which holds up at most a tenth of the time looked at.
+* **When.** Only if the slowest slot is more than 10 % above the mean, and the gain is larger than its own standard error
+  explains, also of a slot that was picked among many for being the slowest.
 * **Whether it pays.** The horizon is not guessed. The time lost to the imbalance adds up, and when it has
   reached what the moves cost, they are made (ski rental: never more than twice the cost of knowing the future).
   The cost per byte is learnt from move phases.
@@ -34,11 +35,14 @@ from headrace.balance.policies.flux_load import free_memory
 from headrace.balance.smooth_rates import SmoothedRates, observe_rates, start_rates
 from headrace.balance.statistics import Floats, Owners, Statistics, measure_imbalance, sum_by_slot
 
-CERTAIN = 3.0  # standard errors
+CERTAIN = 2.0  # standard errors, beyond what the slowest of so many slots is above the others by chance
 CLOCK = 0.02  # no slot's seconds are known better than this share
 LOOK = 2500.0  # rows of the busiest slot in a collection: 2 % noise
 PER_BYTE = 8 / 250e6  # seconds, before a move was measured: the paper's point-to-point bandwidth
 MOST = 16  # moves per slot in one round, on the mean
+ENOUGH = 0.25  # of the best gain per second of moving: among plans that differ by less, the largest
+MOSTLY = 0.9  # of the gain that could be had: the last moves bring little, and to slots that are well enough
+HOLD = 0.1  # of the time looked at: work that the moves of one round may hold up
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,7 @@ class HeadraceMemory:
     caution: float = 1.0
     promised: tuple[float, float] | None = None  # imbalance before the last moves, and after them by the plan
     settled: int = 0  # rounds since then
+    due: int = 0  # moves that are paid for and not made yet
 
 
 def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
@@ -68,30 +73,41 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
     shares, pace = known.shares.mean, known.pace.mean
     loads = pace * sum_by_slot(shares, owners, slots)
     if not shares.any() or loads.max() <= find_bound(shares, pace, TOLERATED):
-        return Decision(owners, replace(known, lost=0.0), collect)
+        return Decision(owners, replace(known, lost=0.0, due=0), collect)
     room = free_memory(seen, owners)
     plan = plan_moves(shares, pace, seen.pids.state_bytes, owners, MOST * slots, room)
     if not len(plan.pids):
         return Decision(owners, known, collect)
-    gains, costs = 1 - plan.slowest[1:] / plan.slowest[0], _price_moves(known, seen, plan)
+    gains, (first, costs) = 1 - plan.slowest[1:] / plan.slowest[0], _price_moves(known, seen, plan)
     planned = pace * sum_by_slot(shares, plan.apply(owners), slots)
     error = np.hypot(_error(known, owners, loads), _error(known, plan.apply(owners), planned)) / loads.max()
-    worth = np.where(gains > CERTAIN * error, gains / costs, 0.0)
+    chance = float(np.sqrt(2 * np.log(slots)))  # the largest of so many normal deviates
+    worth = np.where(gains > (CERTAIN + chance) * error, gains / costs, 0.0)
     if not worth.any():
-        return Decision(owners, known, collect)
-    count = int(np.flatnonzero(worth >= 0.9 * worth.max())[-1]) + 1
-    gain, cost, after = float(gains[count - 1]), float(costs[count - 1]), plan.apply(owners, count)
-    lost = known.lost + gain * seen.seconds
-    if lost < cost * known.caution:
-        return Decision(owners, replace(known, lost=lost), collect)
-    promise = measure_imbalance(loads), measure_imbalance(pace * sum_by_slot(shares, after, slots))
-    return Decision(after, replace(known, lost=0.0, promised=promise, settled=0), collect, follow_moves=True)
+        return Decision(owners, replace(known, due=0), collect)
+    furthest = int(np.flatnonzero(worth >= ENOUGH * worth.max())[-1])
+    count = int(np.flatnonzero(gains >= MOSTLY * gains[furthest])[0]) + 1
+    lost = known.lost + float(gains[count - 1]) * seen.seconds
+    due = min(known.due, count)
+    if not due:
+        if lost < float(costs[count - 1]) * known.caution:
+            return Decision(owners, replace(known, lost=lost), collect)
+        due = count
+        promise = measure_imbalance(loads), measure_imbalance(pace * sum_by_slot(shares, plan.apply(owners, due), slots))
+        known = replace(known, promised=promise)
+    now = min(due, first)
+    known = replace(known, lost=0.0, due=due - now, settled=0)
+    return Decision(plan.apply(owners, now), known, collect, follow_moves=True)
 
 
-def _price_moves(known: HeadraceMemory, seen: Statistics, plan: MovePlan) -> Floats:
-    """Seconds that the first, the first two, … moves cost: the move phase, for the share of work it holds up."""
-    held = float(known.shares.mean[plan.pids].sum())
-    return np.maximum(np.cumsum(seen.pids.state_bytes[plan.pids]) * known.per_byte * held, 1e-9)
+def _price_moves(known: HeadraceMemory, seen: Statistics, plan: MovePlan) -> tuple[int, Floats]:
+    """How many moves one round makes, and the seconds that the first, the first two, … cost, made in such rounds: what
+    a mini-partition's work waits while it is under way.
+    """
+    takes = np.cumsum(seen.pids.state_bytes[plan.pids]) * known.per_byte
+    held = np.cumsum(known.shares.mean[plan.pids])
+    first = max(1, int(np.searchsorted(takes * held, HOLD * seen.seconds, side="right")))
+    return first, np.maximum(takes * float(held[first - 1]), 1e-9)
 
 
 def _observe(seen: Statistics, owners: Owners, memory: Any) -> HeadraceMemory:
@@ -125,12 +141,12 @@ def _observe(seen: Statistics, owners: Owners, memory: Any) -> HeadraceMemory:
 
 def forget_slots(known: HeadraceMemory) -> HeadraceMemory:
     """The same without what was learnt of slots, for when their numbers change."""
-    return replace(known, pace=start_rates(0), promised=None)
+    return replace(known, pace=start_rates(0), promised=None, due=0)
 
 
 def _check_promise(known: HeadraceMemory, owners: Owners, slots: int) -> HeadraceMemory:
     """After two rounds, what the last moves brought."""
-    if known.promised is None or known.settled < 1:
+    if known.promised is None or known.due or known.settled < 1:
         return replace(known, settled=known.settled + 1)
     before, planned = known.promised
     now = measure_imbalance(known.pace.mean * sum_by_slot(known.shares.mean, owners, slots))

@@ -90,14 +90,14 @@ def simulate_batches(
         work = sum_by_slot(count * cluster.row_seconds + size * cluster.state_seconds, owners, slots)
         work *= np.maximum(1 + cluster.noise * random.standard_normal(slots), 0.5)
         factor = slowdown(batch) if slowdown is not None else np.ones(cluster.cores)
-        busy, length = schedule_slots(work + arrived / cluster.read_bytes, factor)
+        busy, length, places = schedule_slots(work + arrived / cluster.read_bytes, factor)
         run.rows.append(float(came.sum()))
         run.seconds.append(length + cluster.overhead)
         run.imbalance.append(measure_imbalance(busy))
         seen = Statistics(
             run.seconds[-1],
             make_pid_statistics(count, state_rows=held, state_bytes=size),
-            make_slot_statistics(busy, busy.max() - busy),
+            make_slot_statistics(busy, busy.max() - busy, executor=tuple(f"core {c}" for c in places)),
         )
         activity = {"n": Activity(count, held, np.zeros(len(leaves)))}
         step = control(state, seen, activity, route)
@@ -130,12 +130,13 @@ def find_leaves(route: SplitRoute, hashes: Owners) -> Owners:
     return found
 
 
-def schedule_slots(work: Floats, factor: Floats) -> tuple[Floats, float]:
-    """Each core takes the next slot when it is free; gives the seconds of each slot, and of all."""
+def schedule_slots(work: Floats, factor: Floats) -> tuple[Floats, float, list[int]]:
+    """Each core takes the next slot when it is free; gives the seconds of each slot, of all, and each slot's core."""
     free = [(0.0, core) for core in range(len(factor))]
-    busy = np.zeros(len(work))
+    busy, places = np.zeros(len(work)), []
     for slot, seconds in enumerate(work):
         at, core = heapq.heappop(free)
         busy[slot] = seconds * factor[core]
+        places.append(core)
         heapq.heappush(free, (at + busy[slot], core))
-    return busy, max(at for at, _ in free)
+    return busy, max(at for at, _ in free), places

@@ -1,0 +1,115 @@
+"""Tables of docs/balance.md from runs on Spark: what each policy reached, and against which target."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+from benchmarks.balance.draw_balance import markdown
+
+WARM = 6  # batches before the ones that count
+WITHIN = 5  # batches after a change in which slots are to be level again
+NAMES = {
+    "even": "even",
+    "zipf": "(a) zipf 1.2",
+    "changing": "(b) hot keys change",
+    "competing": "(c) a competing process",
+    "focused": "(d) 90 % on two of 128",
+    "single": "(d) 90 % on one of 128",
+}
+
+
+def measure_run(run: dict[str, Any]) -> dict[str, float]:
+    """Throughput, and imbalance of the batches that are more than five after a change."""
+    batches = run["batches"]
+    changes = {"changing": (0, 10, 20), "competing": (0, 10)}.get(run["workload"], (0,))
+    settled = [b for n, b in enumerate(batches) if n >= WARM and all(not c <= n < c + WITHIN for c in changes)]
+    counted = [b for n, b in enumerate(batches) if n >= (10 if run["workload"] == "competing" else WARM)]
+    return {
+        "throughput": run["rows"] * len(counted) / sum(b["seconds"] for b in counted),
+        "batch": statistics.median(b["seconds"] for b in counted),
+        "imbalance": statistics.median(b["imbalance"] for b in settled),
+        "by_work": statistics.median(_remove_executors(b) for b in settled),
+        "slowest": statistics.median(max(b["slots"]) for b in settled),
+        "moves": sum(b["moves"] for b in batches),
+        "moving": sum(b["moves"] > 0 for b in batches),
+        "move_cost": _cost_of_moving(batches),
+    }
+
+
+def _remove_executors(batch: dict[str, Any]) -> float:
+    """The slowest slot over the mean, had all executors been equally fast in this batch."""
+    means = {e: statistics.fmean(s for s, on in zip(batch["slots"], batch["on"], strict=True) if on == e) for e in batch["on"]}
+    if len(means) < 2:
+        return float(batch["imbalance"])
+    seconds = [s / means[on] for s, on in zip(batch["slots"], batch["on"], strict=True)]
+    return max(seconds) / statistics.fmean(seconds)
+
+
+def _cost_of_moving(batches: list[dict[str, Any]]) -> float:
+    """Batches in which something moved over the mean of their neighbours in which nothing did, at the median."""
+    ratios = []
+    for n, batch in enumerate(batches):
+        near = [batches[k]["seconds"] for k in (n - 1, n + 1) if 2 <= k < len(batches) and not batches[k]["moves"]]
+        if batch["moves"] and near and n >= 2:
+            ratios.append(batch["seconds"] / statistics.fmean(near))
+    return statistics.median(ratios) if ratios else 1.0
+
+
+def live_table(folder: Path) -> str:
+    runs = {}
+    for file in sorted(folder.glob("live-*-*.json")):
+        data = json.loads(file.read_text())
+        runs[data["workload"], data["policy"]] = measure_run(data)
+    table = []
+    for workload, title in NAMES.items():
+        for policy in ("static", "headrace"):
+            run = runs.get((workload, policy))
+            if run is None:
+                continue
+            even, static = runs["even", policy]["throughput"], runs[workload, "static"]["throughput"]
+            cells = [f"{run['batch']:.2f}", f"{run['throughput'] / 1e3:.0f}", f"{run['throughput'] / static:.2f}"]
+            cells += [f"{run['throughput'] / even:.2f}", f"{run['imbalance']:.2f}", f"{run['slowest']:.2f}"]
+            cost = f"{run['move_cost']:.2f}" if run["moves"] else ""
+            label = title if policy == "static" else ""
+            table.append([label, policy, *cells, f"{run['moves']:.0f} in {run['moving']:.0f}", cost])
+    head = ["workload", "policy", "batch, s", "k rows/s", "× static", "× even", "imbalance", "slowest slot, s"]
+    return markdown([*head, "moves in batches", "batch with moves"], table)
+
+
+def rivals_table(data: dict[str, Any]) -> str:
+    table: dict[str, dict[str, float]] = {}
+    for one in data["rows"]:
+        seconds = one["seconds"]
+        later = seconds[4:] if len(seconds) > 1 else seconds
+        table.setdefault(one["workload"], {})[one["policy"]] = one["rows"] * len(later) / sum(later)
+    names = ("headrace", "spark-rocksdb", "flink")
+    rows = [[NAMES[w], *(f"{found[n] / 1e3:.1f}" if n in found else "" for n in names)] for w, found in table.items()]
+    return markdown(["stream", "Headrace", "Spark, RocksDB", "Flink"], rows)
+
+
+def overhead_table(data: dict[str, list[list[float]]]) -> str:
+    medians = {policy: [statistics.median(run[WARM:]) for run in runs] for policy, runs in data.items()}
+    rows = [[policy, *(f"{m:.3f}" for m in found), f"{statistics.fmean(found):.3f}"] for policy, found in medians.items()]
+    return markdown(["policy", *(f"run {n + 1}" for n in range(len(rows[0]) - 2)), "mean"], rows)
+
+
+def rescales_table(data: dict[str, Any]) -> str:
+    names = {
+        "minutes": "minutes",
+        "batches": "batches",
+        "slot_changes": "changes of the number of slots",
+        "kills": "kills",
+        "median": "batch, s, median",
+        "median_of_changes": "batch with a change, s, median",
+        "longest_warm": "longest batch, s, without the two after a start",
+        "above_twice_warm": "batches above twice the median, without those",
+        "longest": "longest batch, s",
+        "above_twice": "batches above twice the median",
+    }
+    rows = [[title, str(data[key])] for key, title in names.items()]
+    for query, found in data["results"].items():
+        rows.append([f"rows of {query}; missing, too many", f"{found['rows']:,}; {found['missing']}, {found['surplus']}"])
+    return markdown(["", ""], rows)
