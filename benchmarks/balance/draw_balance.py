@@ -24,7 +24,9 @@ def draw() -> None:
         file = RESULTS / f"{name}.json"
         if file.exists():
             text = put_table(text, name, make(json.loads(file.read_text())))
-    PAGE.write_text(put_table(text, "live", live_table(RESULTS)), encoding="utf-8")
+    if list(RESULTS.glob("live-even-*.json")):
+        text = put_table(text, "live", live_table(RESULTS))
+    PAGE.write_text(text, encoding="utf-8")
 
 
 def put_table(text: str, name: str, table: str) -> str:

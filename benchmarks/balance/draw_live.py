@@ -7,8 +7,12 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from benchmarks.balance.draw_balance import markdown
+import numpy as np
 
+from benchmarks.balance.draw_balance import markdown
+from headrace.balance.simulate.batch_mode import schedule_slots
+
+CORES = 2
 WARM = 6  # batches before the ones that count
 WITHIN = 5  # batches after a change in which slots are to be level again
 NAMES = {
@@ -22,30 +26,23 @@ NAMES = {
 
 
 def measure_run(run: dict[str, Any]) -> dict[str, float]:
-    """Throughput, and imbalance of the batches that are more than five after a change."""
+    """Throughput, and imbalance of the batches that are more than five after a change. `cores`: what the slots of a batch would
+    take on two cores of their own, from the seconds of the processor they used, each core taking the next slot when it is free.
+    """
     batches = run["batches"]
     changes = {"changing": (0, 10, 20), "competing": (0, 10)}.get(run["workload"], (0,))
     settled = [b for n, b in enumerate(batches) if n >= WARM and all(not c <= n < c + WITHIN for c in changes)]
     counted = [b for n, b in enumerate(batches) if n >= (10 if run["workload"] == "competing" else WARM)]
     return {
-        "throughput": run["rows"] * len(counted) / sum(b["seconds"] for b in counted),
         "batch": statistics.median(b["seconds"] for b in counted),
+        "throughput": run["rows"] * len(counted) / sum(b["seconds"] for b in counted),
+        "cores": statistics.median(schedule_slots(np.array(b["cpu"]), np.ones(CORES))[1] for b in counted),
         "imbalance": statistics.median(b["imbalance"] for b in settled),
-        "by_work": statistics.median(_remove_executors(b) for b in settled),
-        "slowest": statistics.median(max(b["slots"]) for b in settled),
+        "work": statistics.median(max(b["cpu"]) / statistics.fmean(b["cpu"]) for b in settled),
         "moves": sum(b["moves"] for b in batches),
         "moving": sum(b["moves"] > 0 for b in batches),
         "move_cost": _cost_of_moving(batches),
     }
-
-
-def _remove_executors(batch: dict[str, Any]) -> float:
-    """The slowest slot over the mean, had all executors been equally fast in this batch."""
-    means = {e: statistics.fmean(s for s, on in zip(batch["slots"], batch["on"], strict=True) if on == e) for e in batch["on"]}
-    if len(means) < 2:
-        return float(batch["imbalance"])
-    seconds = [s / means[on] for s, on in zip(batch["slots"], batch["on"], strict=True)]
-    return max(seconds) / statistics.fmean(seconds)
 
 
 def _cost_of_moving(batches: list[dict[str, Any]]) -> float:
@@ -69,13 +66,14 @@ def live_table(folder: Path) -> str:
             run = runs.get((workload, policy))
             if run is None:
                 continue
-            even, static = runs["even", policy]["throughput"], runs[workload, "static"]["throughput"]
-            cells = [f"{run['batch']:.2f}", f"{run['throughput'] / 1e3:.0f}", f"{run['throughput'] / static:.2f}"]
-            cells += [f"{run['throughput'] / even:.2f}", f"{run['imbalance']:.2f}", f"{run['slowest']:.2f}"]
-            cost = f"{run['move_cost']:.2f}" if run["moves"] else ""
+            even, static = runs["even", policy], runs[workload, "static"]
+            ratios = [run["throughput"] / static["throughput"], run["throughput"] / even["throughput"]]
+            cells = [f"{run['batch']:.2f}", *(f"{r:.2f}" for r in ratios), f"{run['cores']:.2f}"]
+            cells += [f"{static['cores'] / run['cores']:.2f}", f"{run['imbalance']:.2f}", f"{run['work']:.2f}"]
             label = title if policy == "static" else ""
-            table.append([label, policy, *cells, f"{run['moves']:.0f} in {run['moving']:.0f}", cost])
-    head = ["workload", "policy", "batch, s", "k rows/s", "× static", "× even", "imbalance", "slowest slot, s"]
+            moves = f"{run['moves']:.0f} in {run['moving']:.0f}" if run["moves"] else "0"
+            table.append([label, policy, *cells, moves, f"{run['move_cost']:.2f}" if run["moves"] else ""])
+    head = ["workload", "policy", "batch, s", "× static", "× even", "slots on two cores, s", "× static", "imbalance", "of CPU"]
     return markdown([*head, "moves in batches", "batch with moves"], table)
 
 

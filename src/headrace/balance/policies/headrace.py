@@ -41,7 +41,6 @@ LOOK = 2500.0  # rows of the busiest slot in a collection: 2 % noise
 PER_BYTE = 8 / 250e6  # seconds, before a move was measured: the paper's point-to-point bandwidth
 MOST = 16  # moves per slot in one round, on the mean
 ENOUGH = 0.25  # of the best gain per second of moving: among plans that differ by less, the largest
-MOSTLY = 0.9  # of the gain that could be had: the last moves bring little, and to slots that are well enough
 HOLD = 0.1  # of the time looked at: work that the moves of one round may hold up
 
 
@@ -85,8 +84,7 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
     worth = np.where(gains > (CERTAIN + chance) * error, gains / costs, 0.0)
     if not worth.any():
         return Decision(owners, replace(known, due=0), collect)
-    furthest = int(np.flatnonzero(worth >= ENOUGH * worth.max())[-1])
-    count = int(np.flatnonzero(gains >= MOSTLY * gains[furthest])[0]) + 1
+    count = int(np.flatnonzero(worth >= ENOUGH * worth.max())[-1]) + 1
     lost = known.lost + float(gains[count - 1]) * seen.seconds
     due = min(known.due, count)
     if not due:
