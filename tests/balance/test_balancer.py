@@ -42,7 +42,7 @@ class NoisySlots:
         executors: int = 1,
         pinned: bool = False,
     ) -> None:
-        self.balancer = Balancer(policy, PIDS)
+        self.balancer = Balancer(policy)
         self.share = np.asarray(share, float) / np.sum(share)
         self.noise, self.slow, self.executors, self.pinned = noise, slow, executors, pinned
         self.random = np.random.default_rng(5)
@@ -156,7 +156,7 @@ def test_slots_of_another_number_start_with_the_heaviest() -> None:
 
 def test_without_statistics_a_route_stays_or_is_evened_out() -> None:
     """Before the first batch of a run nothing is known: the route is that of the manifest, or evenly rescaled."""
-    balancer = Balancer("headrace", PIDS)
+    balancer = Balancer("headrace")
     manifest: Any = SimpleNamespace(route=tuple(p % 2 for p in range(PIDS)), slots=2)
     assert balancer.choose_route(manifest, 2) == manifest.route
     assert balancer.choose_route(manifest, 3) == rescale(manifest.route, 3)

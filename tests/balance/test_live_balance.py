@@ -15,8 +15,11 @@ from headrace.balance import POLICIES, read_reports
 from headrace.cli import main
 from headrace.errors import OptionError
 from headrace.runtime import balancer
+from headrace.state import Manifest
 from headrace.state.slot_requests import FOLDER, MOST_SLOTS, check_slot_count, read_requests, request_slots
+from headrace.state.split_route import SplitRoute
 from headrace.testing import LocalRun
+from random_routes import draw_route
 
 SCRIPT = """
 CREATE STREAM a (t BIGINT, k INT, v INT) PROGRESSING ON t SLACK 20 FROM 'memory';
@@ -71,9 +74,9 @@ def test_any_route_and_any_number_of_slots_at_every_batch(undisturbed: list[Any]
     run = LocalRun(SCRIPT, slots=2)
     choices = []
 
-    def choose_anything(_: Any, slots: int) -> tuple[int, ...]:
+    def choose_anything(manifest: Manifest, slots: int) -> SplitRoute:
         choices.append(slots)
-        return tuple(rng.randrange(slots) for _ in range(run.program.pids))
+        return draw_route(rng, manifest, slots, splits=0.9)
 
     run.driver.balancer.choose_route = choose_anything  # type: ignore[method-assign]
     for batch in [*BATCHES, None]:

@@ -18,7 +18,7 @@ from headrace.balance.simulate import (
     spread_evenly,
 )
 from headrace.balance.simulate.batch_mode import find_leaves, schedule_slots
-from headrace.balance.split_route import SplitRoute, list_leaves
+from headrace.state.split_route import SplitRoute, list_leaves
 
 C = PaperCluster()
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from headrace.balance.number_slots import number_slots, rescale_slots
 from headrace.balance.split_hot import split_hot
-from headrace.balance.split_route import (
+from headrace.balance.statistics import Floats, sum_by_slot
+from headrace.errors import OptionError
+from headrace.state.split_route import (
     DEEPEST,
     Branch,
     Leaf,
@@ -20,8 +22,6 @@ from headrace.balance.split_route import (
     replace_slots,
     split_leaf,
 )
-from headrace.balance.statistics import sum_by_slot
-from headrace.errors import OptionError
 
 SLOTS = st.integers(0, 4)
 BRANCHES: st.SearchStrategy[Branch] = st.recursive(SLOTS, lambda inner: st.tuples(inner, inner), max_leaves=6)
@@ -83,23 +83,58 @@ def test_wrong_splits_are_refused() -> None:
             wrong()
 
 
+def shares(*work: float, batches: int = 8) -> list[Floats]:
+    return [np.array(work) / sum(work)] * batches
+
+
 def test_a_hot_mini_partition_is_split_and_joined_when_it_cools() -> None:
-    """Above a slot's share it is split; between the bounds nothing happens; below half of it, undone."""
+    """Above half of a slot's share for two batches it is split into parts that would fit; between the bounds nothing happens;
+    cool for eight batches, it is whole again.
+    """
     route: SplitRoute = (0, 1, 2, 3)
-    hot = split_hot(route, np.array([10.0, 1.0, 1.0, 1.0]), 3)
-    assert hot.split == (Leaf(0),) and hot.route == ((0, 0), 1, 2, 3)
-    route = ((0, 3), 1, 2, 3)
-    same = split_hot(route, np.array([1.0, 1.5, 3.0, 3.0, 3.0]), 3)
-    assert same.route == route and not same.split and not same.joined
-    cool = split_hot(route, np.array([0.2, 0.5, 3.0, 3.0, 3.0]), 3)
-    assert cool.joined == (Leaf(0),) and cool.route == (3, 1, 2, 3)
+    loads = (3.2, 1.0, 1.0, 1.0, 1.0)
+    assert split_hot((*route, 0), shares(*loads, batches=1), 4).route == (*route, 0)
+    spike = [*shares(1, 1, 1, 1, 1), *shares(*loads, batches=1)]
+    assert not split_hot((*route, 0), spike, 2).split
+    hot = split_hot(route, shares(7.0, 1.0, 1.0, 1.0, batches=2), 2)
+    assert hot.split == (Leaf(0),) and hot.route == ((((0, 0), (0, 0)), ((0, 0), (0, 0))), 1, 2, 3)
+    route = ((0, 3), *(1, 2) * 10)
+    work = [1.0] * 20
+    assert split_hot(route, shares(0.1, 0.2, *work, batches=7), 4).route == route
+    cool = split_hot(route, shares(0.1, 0.2, *work), 4)
+    assert cool.joined == (Leaf(0),) and cool.route == (3, *(1, 2) * 10) and not cool.split
+    deep = split_hot(((0, ((3, 2), 1)), *(1, 2) * 10), shares(0.1, 0.05, 0.2, 0.1, *work), 4)
+    assert deep.joined == (Leaf(0),) and deep.route == (2, *(1, 2) * 10)
+    between = split_hot(route, shares(0.6, 0.7, *work), 4)
+    assert between.route == route and not between.joined
+    once = [*shares(0.1, 0.2, *work), *shares(1.6, 0.7, *work, batches=1)]
+    assert split_hot(route, once, 4).route == route
 
 
 def test_one_large_group_is_not_split_for_ever() -> None:
-    """When a half has nearly all of its parent's load, it is called a hot group."""
+    """When a half has nearly all of its parent's load, it is called a hot group, however the other half is split."""
     route: SplitRoute = ((0, 1), 1, 2, 3)
-    outcome = split_hot(route, np.array([10.0, 0.3, 1.0, 1.0, 1.0]), 4)
-    assert outcome.hot_groups == (Leaf(0, 1, 0),) and outcome.route == route
+    outcome = split_hot(route, shares(10.0, 0.3, 1.0, 1.0, 1.0), 4)
+    assert outcome.hot_groups == (Leaf(0, 1, 0),) and Leaf(0, 1, 0) not in outcome.split
+    finer = split_hot(((0, (1, 2)), 1), shares(10.0, 0.3, 0.3, 1.0), 2)
+    assert finer.hot_groups == (Leaf(0, 1, 0),)
+
+
+@given(ROUTES, st.integers(2, 9), st.integers(0, 1000))
+def test_what_is_split_stays_where_it_was_and_no_deeper_than_numbers_go(route: SplitRoute, slots: int, seed: int) -> None:
+    """Every hash of a leaf that is not joined keeps its slot, in any round."""
+    random = np.random.default_rng(seed)
+    for _ in range(6):
+        leaves, owners = list_leaves(route)
+        work = random.pareto(1.0, len(leaves))
+        outcome = split_hot(route, [work / work.sum()] * 8, slots)
+        after, theirs = list_leaves(outcome.route)
+        assert max(leaf.depth for leaf in after) <= DEEPEST
+        for leaf, slot in zip(leaves, owners, strict=True):
+            if not any(vertex.covers(leaf) for vertex in outcome.joined):
+                inside = [s for part, s in zip(after, theirs, strict=True) if leaf.covers(part)]
+                assert set(inside) == {slot}
+        route = outcome.route
 
 
 def test_the_heaviest_slot_gets_the_lowest_number() -> None:

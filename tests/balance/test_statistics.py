@@ -102,7 +102,7 @@ def test_the_model_survives_batches_that_are_all_alike() -> None:
 
 
 def step(state: ControllerState, rows: np.ndarray, route: tuple, count: int, **more: int):  # type: ignore[type-arg, no-untyped-def]
-    from headrace.balance.split_route import list_leaves
+    from headrace.state.split_route import list_leaves
 
     owners = list_leaves(route)[1]
     busy = sum_by_slot(rows, owners, count) * 1e-4
@@ -138,9 +138,11 @@ def test_the_controller_rescales_when_asked() -> None:
 def test_the_controller_splits_only_where_the_runtime_can() -> None:
     """A mini-partition above a slot's share is split if splits are on, and then nothing else moves in that step."""
     rows = np.array([1000.0, 100.0, 100.0, 100.0])
-    on = step(ControllerState(splits=True), rows, (0, 1, 0, 1), 2)
-    assert on.route == ((0, 0), 1, 0, 1) and on.split and not on.moved
-    assert all(isinstance(b, int) for b in step(ControllerState(), rows, (0, 1, 0, 1), 2).route)
+    seen = step(ControllerState(splits=True), rows, (0, 1, 0, 1), 2)
+    on = step(seen.state, rows, (0, 1, 0, 1), 2)
+    assert on.route == ((((0, 0), (0, 0)), ((0, 0), (0, 0))), 1, 0, 1) and on.split and not on.moved
+    off = step(step(ControllerState(), rows, (0, 1, 0, 1), 2).state, rows, (0, 1, 0, 1), 2)
+    assert all(isinstance(b, int) for b in off.route)
 
 
 def test_batches_add_up_until_the_collection_is_over() -> None:

@@ -16,6 +16,7 @@ from join_progress import tell_bounds
 from join_random import Case
 
 from headrace.testing import LocalRun
+from random_routes import draw_route, shrink_pids
 
 # Limits that choose between ways to the same answer: small here, so that every way is taken.
 LIMITS = {
@@ -44,6 +45,7 @@ class Step:
 
 
 def shrink_limits(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_pids(random.Random(rng.random()), monkeypatch)
     for name, values in LIMITS.items():
         monkeypatch.setattr(f"headrace.kernels.{name}", rng.choice(values), raising=False)
 
@@ -98,7 +100,7 @@ def check(
             run.close()
             run = start(step.slots or run.slots)
         if step.moves:
-            route = tuple(rng.randrange(run.slots) for _ in range(run.program.pids))
+            route = draw_route(rng, run.manifest, run.slots)
             run.driver.manifest = replace(run.manifest, route=route)
         now += step.clock
         idle = False

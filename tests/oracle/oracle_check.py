@@ -20,6 +20,7 @@ from oracle_model import Oracle, Relation, Row
 
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.testing import LocalRun
+from random_routes import draw_route, shrink_pids
 
 SECOND = 1_000_000
 COLUMNS = ("k", "g", "v", "d", "x", "b", "s")
@@ -78,15 +79,15 @@ LIMITS = {
 
 
 def shrink_limits(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_pids(random.Random(rng.random()), monkeypatch)
     for name, values in LIMITS.items():
         monkeypatch.setattr(f"headrace.kernels.{name}", rng.choice(values))
 
 
 def move(run: LocalRun, seed: int) -> None:
-    """Another route over the same slots, as a balancing controller would publish it."""
+    """Another route over the same slots, as a balancing controller would publish it, with splits and without."""
     rng = random.Random(f"route {seed}")
-    route = tuple(rng.randrange(run.slots) for _ in range(run.program.pids))
-    run.driver.manifest = replace(run.manifest, route=route)
+    run.driver.manifest = replace(run.manifest, route=draw_route(rng, run.manifest, run.slots))
 
 
 FLUSH = "flush"

@@ -4,8 +4,8 @@ knows no engine."""
 from headrace.balance.controller import ControllerState, ControllerStep, control
 from headrace.balance.decision import Decision, Policy
 from headrace.balance.policies import POLICIES
-from headrace.balance.split_route import Leaf, SplitRoute, find_slot, list_leaves
 from headrace.balance.statistics import Statistics, read_reports
+from headrace.state.split_route import Leaf, SplitRoute, find_slot, list_leaves
 
 __all__ = [
     "POLICIES",

@@ -29,8 +29,7 @@ from headrace.balance.number_slots import number_slots, rescale_slots
 from headrace.balance.policies import POLICIES
 from headrace.balance.policies.headrace import HeadraceMemory, forget_slots
 from headrace.balance.seconds_model import SecondsModel, learn_seconds, price_pids, start_model
-from headrace.balance.split_hot import split_hot
-from headrace.balance.split_route import Leaf, SplitRoute, list_leaves, replace_slots
+from headrace.balance.split_hot import COOL, split_hot
 from headrace.balance.statistics import (
     Activity,
     Floats,
@@ -40,6 +39,7 @@ from headrace.balance.statistics import (
     spread_seconds,
 )
 from headrace.errors import OptionError
+from headrace.state.split_route import Leaf, SplitRoute, list_leaves, replace_slots
 
 AT_HOME = 4  # batches in the same places after which slots are taken to have executors of their own
 LEARNT = 0.3  # error below which a model's seconds are taken for work, instead of rows
@@ -58,6 +58,7 @@ class ControllerState:
     places: tuple[str, ...] = ()  # the executor of each slot in the batch before
     stayed: int = 0  # batches in which all slots kept their places
     paces: Mapping[str, float] = field(default_factory=dict)  # of executors, where there are several
+    recent: tuple[Floats, ...] = ()  # share of the work of each leaf, in the last batches with this tree of splits
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +114,17 @@ def control(
         after = rescale_slots(owners, work, size, slots)
         moved = after != owners
         after = number_slots(after, work, slots)
-        fresh = replace(state, memory=None, gathered=None, collect=0.0)
+        fresh = replace(state, memory=None, gathered=None, collect=0.0, recent=())
         route = replace_slots(route, after)
         return ControllerStep(fresh, route, slots, int(moved.sum()), float(size[moved].sum()), imbalance)
     hot: tuple[Leaf, ...] = ()
-    if state.splits:
-        outcome = split_hot(route, work, count)
+    if state.splits and work.any():
+        same = state.recent if state.recent and len(state.recent[0]) == len(work) else ()
+        state = replace(state, recent=(*same, work / work.sum())[-COOL:])
+        outcome = split_hot(route, state.recent, count)
         hot = outcome.hot_groups
         if outcome.split or outcome.joined:
-            fresh = replace(state, memory=None, gathered=None, collect=0.0)
+            fresh = replace(state, memory=None, gathered=None, collect=0.0, recent=())
             return ControllerStep(
                 fresh, outcome.route, count, 0, 0.0, imbalance, outcome.split, outcome.joined, hot
             )

@@ -8,17 +8,17 @@ with, each with one, and what comes from elsewhere has moved. If numbers as they
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+
+from headrace.state.split_route import SplitRoute, list_leaves
 
 PidMove = tuple[int, int, int]  # mini-partition, slot before, slot after
 
 
-def list_moves(before: Sequence[object], after: Sequence[object]) -> tuple[PidMove, ...]:
-    """The moves, by mini-partition. What is split, before or after, has no slot of its own and is left out."""
+def list_moves(before: SplitRoute, after: SplitRoute) -> tuple[PidMove, ...]:
+    """The moves, by mini-partition; parts that were not there before, or are not any more, have not moved."""
+    was = {leaf: int(slot) for leaf, slot in zip(*list_leaves(before), strict=True)}
     owners = [
-        (pid, a, b)
-        for pid, (a, b) in enumerate(zip(before, after, strict=False))
-        if isinstance(a, int) and isinstance(b, int)
+        (leaf.pid, was[leaf], int(slot)) for leaf, slot in zip(*list_leaves(after), strict=True) if leaf in was
     ]
     shared = Counter((a, b) for _, a, b in owners)
     former: dict[int, int] = {}  # by slot after, the slot before it is taken to be

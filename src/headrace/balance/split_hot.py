@@ -1,32 +1,30 @@
 """When to split a mini-partition, and when to undo it.
 
-A mini-partition that alone takes longer than a slot's share cannot be balanced by moving it. Its hash is
-refined by one bit a round, so that each half's load is *seen* before it is split again. If a half still has
-nearly all of its parent's load, one group is that large: refining cannot part its rows, the leaf is called a
-hot group and left alone (its rows would have to be spread and super-aggregated). Two halves that together need
-less than half of a slot's share are joined again, on the slot of the larger; the gap between splitting and
-joining keeps noise from doing both in turn.
+A mini-partition near a slot's share cannot be balanced by moving it. Its hash is refined by as many bits as make parts that
+would fit if keys were alike; what parts cost is then *seen* before any is split again. If a half still has nearly all of its
+parent's load, one group is that large: refining cannot part its rows, the leaf is called a hot group and left alone. Parts
+that together need less than a fifth of a slot's share are joined again, on the slot of the largest. A split costs
+writing the state of that mini-partition once, so it takes two batches in a row to ask for one, and eight to undo one; these and
+the gap between both bounds keep noise from doing them in turn.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from headrace.balance.split_route import (
-    DEEPEST,
-    Leaf,
-    SplitRoute,
-    join_leaves,
-    list_leaves,
-    split_leaf,
-)
 from headrace.balance.statistics import Floats
+from headrace.state.leaf_numbers import find_deepest
+from headrace.state.split_route import Leaf, SplitRoute, join_leaves, list_leaves, split_leaf
 
-SPLIT_ABOVE = 1.0  # of a slot's share
-JOIN_BELOW = 0.5  # of a slot's share
+SPLIT_ABOVE = 0.5  # of a slot's share
+PART = 0.25  # of a slot's share, what a part may have
+JOIN_BELOW = 0.2  # of a slot's share
 ONE_GROUP = 0.9  # of the parent's load in one half
+HOT, COOL = 2, 8  # batches
 
 
 @dataclass(frozen=True)
@@ -39,35 +37,61 @@ class SplitOutcome:
     hot_groups: tuple[Leaf, ...] = field(default=())
 
 
-def split_hot(route: SplitRoute, work: Floats, slots: int) -> SplitOutcome:
-    """Split what exceeds a slot's share, join what has cooled; `work` runs over the leaves of the route."""
+def split_hot(route: SplitRoute, recent: Sequence[Floats], slots: int) -> SplitOutcome:
+    """Split what is hot, join what has cooled. `recent` is what leaves of the route cost in the last batches, the latest last,
+    each as a share of its batch.
+    """
     leaves, owners = list_leaves(route)
-    share = float(work.sum()) / slots
-    if share <= 0:
+    if len(recent) < HOT or slots < 2 or not recent[-1].any():
         return SplitOutcome(route)
-    load = {leaf: float(w) for leaf, w in zip(leaves, work, strict=True)}
-    slot = {leaf: int(s) for leaf, s in zip(leaves, owners, strict=True)}
-    split, joined, hot = [], [], []
-    for at in np.flatnonzero(work > SPLIT_ABOVE * share):
+    least = np.min(recent[-HOT:], axis=0) * slots  # in shares of a slot
+    split, hot = [], []
+    load = _sum_up(leaves, least)
+    for at in np.flatnonzero(least > SPLIT_ABOVE):
         leaf = leaves[int(at)]
-        if leaf.depth >= DEEPEST or _is_one_group(leaf, load):
+        bits = min(math.ceil(math.log2(least[at] / PART)), find_deepest(len(route)) - leaf.depth)
+        if bits <= 0 or _is_one_group(leaf, load):
             hot.append(leaf)
         else:
             split.append(leaf)
-            route = split_leaf(route, leaf)
-    for leaf in leaves:
-        if leaf.depth and leaf == leaf.parent().halves()[0]:
-            halves = leaf.parent().halves()
-            if halves[1] in load and load[halves[0]] + load[halves[1]] < JOIN_BELOW * share:
-                larger = max(halves, key=lambda half: load[half])
-                joined.append(leaf.parent())
-                route = join_leaves(route, leaf.parent(), slot[larger])
+            route = _refine(route, leaf, bits)
+    joined: list[Leaf] = []
+    if len(recent) >= COOL:
+        most = _sum_up(leaves, np.max(recent[-COOL:], axis=0) * slots)
+        slot = {leaf: int(s) for leaf, s in zip(leaves, owners, strict=True)}
+        for vertex in sorted(most.keys() - slot.keys(), key=lambda vertex: (vertex.depth, vertex)):
+            if most[vertex] < JOIN_BELOW and not any(above.covers(vertex) for above in joined):
+                largest = max((leaf for leaf in leaves if vertex.covers(leaf)), key=lambda leaf: most[leaf])
+                joined.append(vertex)
+                route = _make_whole(route, vertex, slot, slot[largest])
     return SplitOutcome(route, tuple(split), tuple(joined), tuple(hot))
+
+
+def _make_whole(route: SplitRoute, vertex: Leaf, leaves: Collection[Leaf], slot: int) -> SplitRoute:
+    for half in vertex.halves():
+        if half not in leaves:
+            route = _make_whole(route, half, leaves, slot)
+    return join_leaves(route, vertex, slot)
+
+
+def _refine(route: SplitRoute, leaf: Leaf, bits: int) -> SplitRoute:
+    route = split_leaf(route, leaf)
+    for half in leaf.halves() if bits > 1 else ():
+        route = _refine(route, half, bits - 1)
+    return route
+
+
+def _sum_up(leaves: Sequence[Leaf], work: Floats) -> dict[Leaf, float]:
+    """The work of every vertex: that of the leaves under it."""
+    total: dict[Leaf, float] = {}
+    for leaf, cost in zip(leaves, work.tolist(), strict=True):
+        total[leaf] = total.get(leaf, 0.0) + cost
+        while leaf.depth:
+            leaf = leaf.parent()
+            total[leaf] = total.get(leaf, 0.0) + cost
+    return total
 
 
 def _is_one_group(leaf: Leaf, load: dict[Leaf, float]) -> bool:
     """Whether splitting its parent left nearly everything here."""
-    if not leaf.depth:
-        return False
-    other = next(half for half in leaf.parent().halves() if half != leaf)
-    return other in load and load[leaf] > ONE_GROUP * (load[leaf] + load[other])
+    return leaf.depth > 0 and load[leaf] > ONE_GROUP * load[leaf.parent()]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
+from headrace.errors import InternalError
 from headrace.kernels.flush import find_flush
 from headrace.program.messages import Files, Frontiers, Orders, SlotReport, SourceReport, StreamProgress
 from headrace.program.program import FindVersions, JoinRows, JointNode, Program
@@ -17,6 +18,8 @@ from headrace.progress import Observation
 from headrace.progress.propagate import brings_windows
 from headrace.progress.waits import meld_waits
 from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, TableVersion, initial_route
+from headrace.state.leaf_numbers import find_stale, keep_together
+from headrace.state.split_route import SplitRoute
 
 
 def make_first_manifest(program: Program, slots: int) -> Manifest:
@@ -40,7 +43,7 @@ def make_orders(
     manifest: Manifest,
     program: Program,
     store: Store,
-    route: tuple[int, ...],
+    route: SplitRoute,
     slots: int,
     born: Mapping[str, int],
     flush: bool = False,
@@ -51,17 +54,23 @@ def make_orders(
     told: Mapping[str, Observation] | None = None,
     tables: Mapping[str, TableVersion] | None = None,
     preaggregate: bool = True,
+    hot: frozenset[int] = frozenset(),
 ) -> Orders:
     """The orders for the batch that follows `manifest`, on a route over `slots` slots."""
     known = {n.name for n in program.nodes}
     states = {s.name: manifest.streams.get(s.name, StreamState()) for s in program.streams}
+    segments = tuple(m for m in manifest.segments if m.node in known)
+    stale = find_stale(route, (m.pids for m in segments))
+    if any(getattr(n, "by_folder", False) for n in program.nodes) and not all(isinstance(b, int) for b in route):
+        raise InternalError("rows that are kept by folder have mini-partitions that no key of theirs refines")
     return Orders(
         version=manifest.version + 1,
         store=store,
         progress={name: StreamProgress(s.seen, s.frontier) for name, s in states.items()},
-        route=route,
+        route=keep_together(route, stale),
         slots=slots,
-        segments=tuple(m for m in manifest.segments if m.node in known),
+        segments=segments,
+        stale=stale,
         now=max(int(time.time() * 1_000_000) if now is None else now, manifest.clock),
         born=born,
         flush=find_flush(program, {n: s.max_seen for n, s in states.items()}) if flush else None,
@@ -71,6 +80,7 @@ def make_orders(
         told=told or {},
         tables=tables or {},
         preaggregate=preaggregate,
+        hot=hot,
     )
 
 

@@ -9,6 +9,9 @@ rule, `Operator.needed_from`:
   released. State is then read from O(FAN_IN · log batches) files, and appending stays O(batch) amortised;
 * what arrived becomes a segment of tier 0 otherwise.
 
+When a mini-partition is split, or a split is undone, rows lie under *stale* numbers (`state/leaf_numbers.py`). They are
+numbered anew whenever they are read, and after the batch written under their new numbers, apart from the rest of their files.
+
 A segment written before a mini-partition moved is shared by several slots. Each releases and compacts its own
 share, so that moves do not keep files alive; the driver drops a file when its last mini-partition is released.
 """
@@ -16,7 +19,7 @@ share, so that moves do not keep files alive; the driver drops a file when its l
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +27,7 @@ import pyarrow as pa
 
 from headrace.kernels.operator import Operator
 from headrace.program.messages import Release
-from headrace.state import SegmentMeta, Store, pid_sizes, read_segment, write_segment
+from headrace.state import SegmentMeta, Span, Store, pid_sizes, read_segment, write_segment
 
 FAN_IN = 8
 
@@ -35,13 +38,23 @@ _SIZES: dict[str, Array] = {}  # by path, which no other file ever has
 
 
 class NodeSegments:
-    """The live segments of `node` that hold rows of `pids`."""
+    """The live segments of `node` that hold rows of `pids`, or of `stale` numbers, whose rows `renumber` numbers anew."""
 
     def __init__(
-        self, store: Store, node: str, segments: Sequence[SegmentMeta], pids: frozenset[int], version: int
+        self,
+        store: Store,
+        node: str,
+        segments: Sequence[SegmentMeta],
+        pids: frozenset[int],
+        version: int,
+        stale: frozenset[int] = frozenset(),
+        renumber: Callable[[pa.Table], pa.Table] | None = None,
     ) -> None:
         self.store, self.node, self.pids, self.version = store, node, pids, version
-        self.live = [m for m in segments if m.node == node and not pids.isdisjoint(m.pids)]
+        self._stale, self._renumber = stale, renumber
+        self._held = pids | stale
+        self.live = [m for m in segments if m.node == node and not self._held.isdisjoint(m.pids)]
+        self._renumbered: dict[str, pa.Table] = {}  # by path
         self.written: list[SegmentMeta] = []
         self.released: list[Release] = []
 
@@ -51,7 +64,7 @@ class NodeSegments:
 
     def read_between(self, low: int, high: int, pids: Collection[int] | None = None) -> list[pa.Table]:
         """Those of the segments that cover values in [low, high], and of these mini-partitions if any are named."""
-        wanted = self.pids if pids is None else self.pids.intersection(pids)
+        wanted = self._held if pids is None else self.pids.intersection(pids) | self._stale
         covering = [m for m in self.live if m.span.low <= high and m.span.high > low]
         return [self._rows_of(m, wanted) for m in covering if not wanted.isdisjoint(m.pids)]
 
@@ -60,10 +73,19 @@ class NodeSegments:
         needed = operator.needed_from()
         expired = [m for m in self.live if m.span.high <= needed]
         self.live = [m for m in self.live if m.span.high > needed]
+        stale = [m for m in self.live if not self._stale.isdisjoint(m.pids)]
+        renumbered = operator.keep([self._read_stale(m) for m in stale]) if stale else None
+        self._release(stale, self._stale)
+        rest = [m.release(self._stale, self._count(m, self._stale)) for m in self.live] if stale else self.live
+        self.live = [m for m in rest if m is not None and not self.pids.isdisjoint(m.pids)]
         chosen, tier = choose_tier(self.live)
         kept = operator.keep([*map(self._rows_of, chosen), *operator.arrived()])
         self.live = [m for m in self.live if m not in chosen]
-        self._release([*expired, *chosen])
+        self._release([*expired, *chosen], self._held)
+        self._write(kept, tier)
+        self._write(renumbered, max((m.tier for m in stale), default=0))
+
+    def _write(self, kept: tuple[pa.Table, Span] | None, tier: int) -> None:
         if kept is not None and kept[0].num_rows:
             path = f"segments/{self.node}/{self.version:012d}-{uuid.uuid4().hex}.arrow"
             meta = write_segment(self.store, path, self.node, kept[0], kept[1], self.version, tier)
@@ -84,7 +106,18 @@ class NodeSegments:
         return rows, size.astype(np.int64)
 
     def _rows_of(self, meta: SegmentMeta, pids: frozenset[int] | None = None) -> pa.Table:
-        return read_segment(self.store, meta, self.pids if pids is None else pids).replace_schema_metadata(None)
+        wanted = self._held if pids is None else pids
+        if wanted.isdisjoint(self._stale) or self._stale.isdisjoint(meta.pids):
+            return read_segment(self.store, meta, wanted).replace_schema_metadata(None)
+        current = read_segment(self.store, meta, wanted - self._stale).replace_schema_metadata(None)
+        return pa.concat_tables([current, self._read_stale(meta)])
+
+    def _read_stale(self, meta: SegmentMeta) -> pa.Table:
+        if meta.path not in self._renumbered:
+            assert self._renumber is not None
+            rows = read_segment(self.store, meta, self._stale).replace_schema_metadata(None)
+            self._renumbered[meta.path] = self._renumber(rows)
+        return self._renumbered[meta.path]
 
     def _sizes(self, meta: SegmentMeta) -> Array:
         """Rows by pid. A file never changes, and is asked about in every batch while it lives."""
@@ -95,11 +128,13 @@ class NodeSegments:
             found = _SIZES[meta.path] = pid_sizes(self.store, meta)
         return found
 
-    def _release(self, metas: Sequence[SegmentMeta]) -> None:
+    def _release(self, metas: Sequence[SegmentMeta], pids: frozenset[int]) -> None:
         for meta in metas:
-            mine = tuple(pid for pid in meta.pids if pid in self.pids)
-            rows = int(self._sizes(meta)[list(mine)].sum())
-            self.released.append(Release(meta.path, mine, rows))
+            mine = tuple(pid for pid in meta.pids if pid in pids)
+            self.released.append(Release(meta.path, mine, self._count(meta, pids)))
+
+    def _count(self, meta: SegmentMeta, pids: frozenset[int]) -> int:
+        return int(self._sizes(meta)[[pid for pid in meta.pids if pid in pids]].sum())
 
 
 def choose_tier(segments: Sequence[SegmentMeta]) -> tuple[list[SegmentMeta], int]:

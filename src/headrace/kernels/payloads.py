@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from headrace.state.leaf_numbers import list_owners
+from headrace.state.split_route import SplitRoute
+
 EXCHANGE = "slot INT, node STRING, payload BINARY"
 SCHEMA = pa.schema([("slot", pa.int32()), ("node", pa.string()), ("payload", pa.binary())])
 MESSAGE = "#message"
@@ -45,12 +48,12 @@ def make_payloads(slot: int, node: str, table: pa.Table) -> Iterator[pa.RecordBa
         yield make_row(slot, node, sink.getvalue())
 
 
-def split_by_slot(table: pa.Table, route: tuple[int, ...], slots: int) -> Iterator[tuple[int, pa.Table]]:
+def split_by_slot(table: pa.Table, route: SplitRoute, slots: int) -> Iterator[tuple[int, pa.Table]]:
     """The rows of each slot, by the mini-partition in column `pid`."""
     if slots == 1:
         yield 0, table
         return
-    target = np.asarray(route, dtype=np.int32)[table.column("pid").to_numpy()]
+    target = list_owners(route)[table.column("pid").to_numpy()]
     for slot in range(slots):
         where = np.flatnonzero(target == slot)
         if len(where):

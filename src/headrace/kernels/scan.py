@@ -28,6 +28,8 @@ from headrace.errors import SourceError
 from headrace.kernels.connection import fetch_arrow
 from headrace.kernels.judge import Judge, Screened, is_part_of_stream
 from headrace.program.messages import Split
+from headrace.state.leaf_numbers import find_owner
+from headrace.state.split_route import SplitRoute
 
 CHUNK_ROWS = 1_000_000
 _OPENING = 100_000  # what opening a file costs, in bytes read
@@ -67,14 +69,14 @@ def split_files(files: Iterable[tuple[int, str, int]], tasks: int) -> tuple[tupl
 
 
 def split_by_folder(
-    files: Iterable[tuple[int, str, int]], scans: tuple[Scan, ...], pids: Mapping[str, int], route: tuple[int, ...], slots: int
+    files: Iterable[tuple[int, str, int]], scans: tuple[Scan, ...], pids: Mapping[str, int], route: SplitRoute, slots: int
 ) -> tuple[tuple[Split, ...], ...]:
     """The files of folders that are kept apart, for the slots that own their mini-partitions (`pids`, by folder)."""
     mine: list[list[Split]] = [[] for _ in range(slots)]
     for scan, path, size in sorted(files):
         if scans[scan].by is not None:
             pid = pids[name_folder(scans[scan], path)]
-            mine[route[pid]].append(Split(scan, path, 0, max(size, 1), pid))
+            mine[find_owner(route, pid)].append(Split(scan, path, 0, max(size, 1), pid))
     return tuple(map(tuple, mine))
 
 

@@ -12,16 +12,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
+from headrace.errors import InternalError
 from headrace.kernels import operator, payloads
 from headrace.kernels.connection import connect
 from headrace.kernels.find_versions import StoredVersions, define_versions
 from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.gathering import Gathering
+from headrace.kernels.hot_keys import name_hot_keys
 from headrace.kernels.join_rows import define_join
 from headrace.kernels.joint_aggregation import JointAggregation
 from headrace.kernels.node_segments import NodeSegments
@@ -37,6 +40,7 @@ from headrace.kernels.worker import measure_peak, name_executor
 from headrace.kernels.workspace import Workspace
 from headrace.program.messages import (
     Frontiers,
+    HotKey,
     LevelProgress,
     NodeActivity,
     Orders,
@@ -72,6 +76,7 @@ from headrace.progress import (
 )
 from headrace.progress.waits import meld_waits
 from headrace.state import pids_of
+from headrace.state.leaf_numbers import find_owner, list_owners, number_hashes
 
 
 def run_slot(
@@ -154,15 +159,19 @@ class Slot:
         self.space = Workspace(con, program.levels[level].stored)
         self.tables = StaticTables(self.space, orders.store, orders.tables, program.pids)
         self.results = ResultWriter(orders.store, orders.version, program.schemas)
-        self.pids = pids_of(orders.route, slot)
+        self.pids, self._numbers = pids_of(orders.route, slot), len(list_owners(orders.route))
         self._load, self._close, self._waited = 0.0, 0.0, waited
         self._started = time.perf_counter()
         self._frontiers = tuple({s: p.frontier for s, p in each.items()} for each in (orders.progress, after))
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
         self._met: set[str] = set()  # views of joins that an earlier round has given
         self._result_pids: dict[str, np.ndarray] = {}
+        stale = frozenset(number for number in orders.stale if find_owner(orders.route, number) == slot)
         self.segments = {
-            name: NodeSegments(orders.store, name, orders.segments, self.pids, orders.version) for name in self._nodes
+            name: NodeSegments(
+                orders.store, name, orders.segments, self.pids, orders.version, stale, partial(self._renumber, node)
+            )
+            for name, node in self._nodes.items()
         }
         self.operators = {name: self._operator(node) for name, node in self._nodes.items()}
 
@@ -202,6 +211,18 @@ class Slot:
         tables = self.segments[node].read()
         self._load += time.perf_counter() - started
         return tables
+
+    def _renumber(self, node: Node, rows: pa.Table) -> pa.Table:
+        """The same rows under the numbers that their keys have on this route."""
+        name = self.space.register("stale_rows", rows.append_column("_row", pa.array(np.arange(rows.num_rows))))
+        found = self.space.fetch_numpy(f"SELECT _row, {pid_sql(node, self.orders.route)} AS pid FROM {name}")
+        self.space.forget(name)
+        before, after = rows["pid"].to_numpy(), np.empty(rows.num_rows, np.uint16)
+        after[np.asarray(found["_row"])] = np.asarray(found["pid"])
+        pids = len(self.orders.route)
+        if not np.array_equal(before % pids, after % pids):
+            raise InternalError(f"keys of {node.label} have another hash in state than when they came")
+        return rows.set_column(rows.column_names.index("pid"), "pid", pa.array(after))
 
     # -- rounds --------------------
     def run(self, arrived: Iterable[tuple[str, pa.Table]]) -> Iterator[pa.RecordBatch]:
@@ -259,7 +280,7 @@ class Slot:
 
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:
         node = self.program.node(step.node)
-        sql = f"SELECT {pid_sql(node, self.program.pids)} AS pid, * FROM ({step.sql})"
+        sql = f"SELECT {pid_sql(node, self.orders.route)} AS pid, * FROM ({step.sql})"
         if isinstance(node, RowNode):  # a lookup passes late rows on, and a join takes none
             passed = meld_waits(node.waits, self._frontiers[0]).bound
             sql += f" WHERE _t IS NULL OR _t >= {passed}" if passed is not None else ""
@@ -276,7 +297,8 @@ class Slot:
                 continue
             if step.by_pid:
                 last = table.num_columns - 1
-                counts = np.bincount(table.column(last).to_numpy(), minlength=self.program.pids)
+                numbers = number_hashes(self.orders.route, table.column(last).to_numpy())
+                counts = np.bincount(numbers, minlength=self._numbers)
                 self._result_pids[step.node] = self._result_pids.get(step.node, 0) + counts
                 table = table.remove_column(last)
             self.results.write(step.query, table)
@@ -305,10 +327,16 @@ class Slot:
             tuple(sources),
             name_executor(),
             measure_peak(),
+            hot_keys=self._name_hot_keys(),
         )
 
+    def _name_hot_keys(self) -> tuple[HotKey, ...]:
+        hot, pids = self.orders.hot, len(self.orders.route)
+        named = [name_hot_keys(self.space, n, self.operators[n.name].arrived(), hot, pids) for n in self._nodes.values()]
+        return tuple(key for keys in named for key in keys)
+
     def _activity(self, node: str) -> NodeActivity:
-        count = self.program.pids
+        count = self._numbers
         rows = np.zeros(count, np.int64)
         for table in self.operators[node].arrived():
             rows += np.bincount(table.column("pid").to_numpy(), minlength=count)

@@ -37,6 +37,7 @@ from headrace.program.program import (
 )
 from headrace.progress import Observation, fold
 from headrace.progress.waits import meld_waits
+from headrace.state.split_route import SplitRoute
 
 
 class Chunk(Protocol):
@@ -108,7 +109,7 @@ class _Feeding:
     """What rows of `src` become for nodes: partial rows by group, or rows by key."""
 
     def __init__(self, program: Program, orders: Orders, by_folder: bool) -> None:
-        self._nodes, self._pids, self._by_group = program.fed_nodes(by_folder), program.pids, orders.preaggregate
+        self._nodes, self._route, self._by_group = program.fed_nodes(by_folder), orders.route, orders.preaggregate
         frontiers = {name: p.frontier for name, p in orders.progress.items()}
         # others take late rows
         self._behind = {node.name: meld_waits(node.waits, frontiers).bound for node in program.row_nodes()}
@@ -120,10 +121,10 @@ class _Feeding:
                     continue
                 if isinstance(node, PaneNode):
                     assert isinstance(feed, SourceFeed)
-                    sql = preaggregate_sql(node, feed, self._pids, self._by_group)
+                    sql = preaggregate_sql(node, feed, self._route, self._by_group)
                 else:
                     assert isinstance(feed, RowFeed)
-                    sql = feed_rows_sql(node, feed, self._pids, self._behind.get(node.name))
+                    sql = feed_rows_sql(node, feed, self._route, self._behind.get(node.name))
                 yield node.name, fetch_arrow(con, sql)
 
 
@@ -140,7 +141,7 @@ def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
     )
 
 
-def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int, by_group: bool = True) -> str:
+def preaggregate_sql(node: PaneNode, feed: SourceFeed, route: SplitRoute, by_group: bool = True) -> str:
     """Rows of `src` to partial rows (pid, pane, k…, p…) of a node: one for each pane and group, or for each row."""
     keys = [f"{k} AS k{i}" for i, k in enumerate(feed.keys)]
     subs = [f"{s} AS p{i}" for i, s in enumerate(feed.subs)]
@@ -150,23 +151,23 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, pids: int, by_group: bool
     pid = ["_pid"] if node.by_folder else []
     inner = f"SELECT {', '.join([*pid, pane, *keys, *subs])} FROM {source}{where}"
     inner += group_by([*pid, "pane", *(f"k{i}" for i in range(len(keys))), *([] if by_group else ["_row"])])
-    return _name_pid(node, pids, inner)
+    return _name_pid(node, route, inner)
 
 
-def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, pids: int, behind: int | None) -> str:
+def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, route: SplitRoute, behind: int | None) -> str:
     """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those before `behind`."""
     listed = [*(f"{k} AS k{i}" for i, k in enumerate(feed.keys)), *(f"{v} AS v{i}" for i, v in enumerate(feed.values))]
     conditions = [*([feed.where] if feed.where else []), *([f"_t >= {behind}"] if behind is not None else [])]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     pid = ["_pid"] if node.by_folder else []
-    return _name_pid(node, pids, f"SELECT {', '.join([*pid, '_t', *listed])} FROM src{where}")
+    return _name_pid(node, route, f"SELECT {', '.join([*pid, '_t', *listed])} FROM src{where}")
 
 
-def _name_pid(node: Node, pids: int, rows: str) -> str:
+def _name_pid(node: Node, route: SplitRoute, rows: str) -> str:
     """Rows with their mini-partition first: that of their folder, or the hash of their keys."""
     if getattr(node, "by_folder", False):
         return f"SELECT _pid AS pid, * EXCLUDE (_pid) FROM ({rows})"
-    return f"SELECT {pid_sql(node, pids)} AS pid, * FROM ({rows})"
+    return f"SELECT {pid_sql(node, route)} AS pid, * FROM ({rows})"
 
 
 def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:

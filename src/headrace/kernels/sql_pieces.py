@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from headrace.program.program import GatherNode, JointNode, Node, PaneNode
+from headrace.state.leaf_numbers import list_splits, number_hashes
+from headrace.state.split_route import SplitRoute
 
 
 def pane_sql(time: str, width: int, offset: int) -> str:
@@ -13,14 +17,28 @@ def pane_sql(time: str, width: int, offset: int) -> str:
     return f"(({time}) - (({shifted} % {width}) + {width}) % {width})"
 
 
-def pid_sql(node: Node, pids: int) -> str:
-    """The mini-partition of a partial row: a hash of the node's partitioning keys."""
-    return hash_pid_sql([f"k{i}" if isinstance(i, int) else i for i in node.partition], pids)
+def pid_sql(node: Node, route: SplitRoute) -> str:
+    """The mini-partition of a partial row, by number: from a hash of the node's partitioning keys."""
+    keys = [f"k{i}" if isinstance(i, int) else i for i in node.partition]
+    return number_sql(hash_sql(keys), route) if keys else f"{number_hashes(route, np.zeros(1, np.uint64))[0]}::USMALLINT"
 
 
-def hash_pid_sql(keys: Sequence[str], pids: int) -> str:
-    """The mini-partition that keys belong to."""
-    return f"(hash({', '.join(keys)}) % {pids})::USMALLINT" if keys else "0::USMALLINT"
+def hash_sql(keys: Sequence[str]) -> str:
+    """What the mini-partition of keys follows from."""
+    return f"hash({', '.join(keys)})" if keys else "0::UBIGINT"
+
+
+def number_sql(value: str, route: SplitRoute) -> str:
+    """The number of the leaf that a hash belongs to."""
+    pids = len(route)
+    splits = list_splits(route)
+    if not splits:
+        return f"({value} % {pids})::USMALLINT"
+    cases = [
+        f"WHEN {pid} THEN [{', '.join(map(str, parts))}][(({value} // {pids}) % {len(parts)})::BIGINT + 1]"
+        for pid, parts in splits.items()
+    ]
+    return f"(CASE {value} % {pids} {' '.join(cases)} ELSE {value} % {pids} END)::USMALLINT"
 
 
 def columns(node: PaneNode | GatherNode | JointNode) -> tuple[list[str], list[str]]:

@@ -18,7 +18,7 @@ from headrace.dialect.duck import translate
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.errors import PlanError
-from headrace.kernels.sql_pieces import hash_pid_sql, pane_sql
+from headrace.kernels.sql_pieces import hash_sql, pane_sql
 from headrace.logical.graph import (
     WINDOW_COLUMNS,
     Aggregate,
@@ -399,7 +399,7 @@ class _Lowering:
         for view in self.views.get(name, ()):
             by = [c for c in view.part.partition or () if isinstance(c, str)]
             told = view.part.partition is not None and len(by) == len(view.part.partition) and not view.part.by_folder
-            pid = [hash_pid_sql([f'"{c}"' for c in by], self.plan.settings.pids)] if told else []
+            pid = [hash_sql([f'"{c}"' for c in by])] if told else []
             sql = f"SELECT {', '.join([*columns, *pid])} FROM {view.name}"
             node = self.nodes[view.part.table].name
             self._step(view.part.level, Emit(name, sql, view.name, node, bool(pid)))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
 from headrace.state import ResultFile, SegmentMeta, Store, TableVersion
+from headrace.state.split_route import SplitRoute
 
 Files = tuple[ResultFile, ...]
 
@@ -60,7 +61,7 @@ class Orders:
     version: int
     store: Store
     progress: Frontiers  # before this batch
-    route: tuple[int, ...]
+    route: SplitRoute
     slots: int
     segments: tuple[SegmentMeta, ...]
     now: int  # microseconds, to tell implausible values
@@ -73,6 +74,8 @@ class Orders:
     since: int = 0  # the clock when the run began: silence before it means nothing
     told: Mapping[str, Observation] = field(default_factory=dict)  # stream -> bounds from beside it
     tables: Mapping[str, TableVersion] = field(default_factory=dict)  # static table -> the version to use
+    stale: frozenset[int] = frozenset()  # numbers in segments that are no mini-partitions of this route: number them anew
+    hot: frozenset[int] = frozenset()  # mini-partitions whose most frequent keys are to be named
     preaggregate: bool = True  # False: source tasks send a partial row for every row
 
 
@@ -117,6 +120,15 @@ class NodeActivity:
     results: tuple[int, ...]  # given to queries
 
 
+class HotKey(NamedTuple):
+    """A key that many new rows of a mini-partition have."""
+
+    node: str
+    pid: int
+    key: tuple[str | None, ...]
+    rows: int
+
+
 @dataclass(frozen=True)
 class Timings:
     """Seconds of a slot."""
@@ -147,3 +159,4 @@ class SlotReport:
     peak_memory: int = 0  # bytes, the most its worker ever had
     received: Mapping[str, int] = field(default_factory=dict)  # node -> bytes of rows that came through the exchange
     samples: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)  # node -> hashes of values, mini-partitions
+    hot_keys: tuple[HotKey, ...] = ()

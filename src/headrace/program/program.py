@@ -232,7 +232,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Emit:
-    """Results of a query: `sql` gives its columns in order, and the mini-partition as the last if `by_pid`."""
+    """Results of a query: `sql` gives its columns in order, and, if `by_pid`, as the last the hash of their mini-partition."""
 
     query: str
     sql: str

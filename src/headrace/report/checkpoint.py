@@ -21,6 +21,8 @@ from rich.text import Text
 from headrace.report import text
 from headrace.report.model import StreamReport
 from headrace.state import Manifest, ManifestLog, pid_sizes
+from headrace.state.leaf_numbers import describe_leaf, find_leaf, find_owner
+from headrace.state.split_route import list_leaves
 
 _SHOWN = 10
 _WORDS = ("stream", "query", "node", "panes of", "executor")  # columns of words; the others are numbers
@@ -34,7 +36,7 @@ def summarize(log: ManifestLog) -> dict[str, Any]:
     slots: dict[int, dict[str, int]] = {
         slot: {"pids": 0, "rows": 0, "bytes": 0} for slot in range(last.slots)
     }
-    for slot in last.route:
+    for slot in list_leaves(last.route)[1].tolist():
         slots.setdefault(slot, {"pids": 0, "rows": 0, "bytes": 0})["pids"] += 1
     for pid in pids:
         if pid["slot"] is not None:
@@ -141,8 +143,9 @@ def _pids(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
     return [
         {
             "node": node,
-            "pid": pid,
-            "slot": last.route[pid] if pid < len(last.route) else None,
+            "pid": pid % len(last.route),
+            "part": describe_leaf(find_leaf(pid, len(last.route))),
+            "slot": find_owner(last.route, pid),
             "rows": int(rows),
             "bytes": round(share),
             "segments": int(segments),
@@ -180,12 +183,12 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
     slots = (
         (f"{s['slot']}", f"{s['pids']:,}", f"{s['rows']:,}", text.size(s["bytes"])) for s in summary["slots"]
     )
-    pids = sorted(summary["mini_partitions"], key=lambda pid: (-pid["bytes"], pid["node"], pid["pid"]))
+    pids = sorted(summary["mini_partitions"], key=lambda pid: (-pid["bytes"], pid["node"], pid["pid"], pid["part"]))
     listed = pids if all_pids else pids[:_SHOWN]
     rows = (
         (
             p["node"],
-            f"{p['pid']}",
+            p["part"],
             f"{p['slot']}",
             f"{p['rows']:,}",
             text.size(p["bytes"]),

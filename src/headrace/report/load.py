@@ -15,6 +15,7 @@ from headrace.errors import OptionError
 from headrace.report import text
 from headrace.report.checkpoint import draw_table
 from headrace.state import ManifestLog
+from headrace.state.split_route import list_leaves
 
 SHOWN = 20
 Lines = list[dict[str, Any]]
@@ -33,7 +34,11 @@ def list_load(log: ManifestLog, by: str) -> Lines:
         for number, values in enumerate(zip(*columns.values(), strict=True))
     ]
     if by == "pid":
-        return [{"pid": line["pid"], "slot": last.route[line["pid"]]} | line for line in lines]
+        leaves, owners = list_leaves(last.route)
+        return [
+            line | {"pid": leaf.pid, "part": line.get("part", f"{leaf.pid}"), "slot": int(slot)}
+            for line, leaf, slot in zip(lines, leaves, owners, strict=True)
+        ]
     mean = sum(line["busy"] for line in lines) / max(len(lines), 1)
     return [line | {"over_mean": round(line["busy"] / mean, 3) if mean > 0 else 1.0} for line in lines]
 
@@ -58,7 +63,7 @@ def draw_load(lines: Lines, by: str, everything: bool = False, fit: str = "") ->
             for s in lines
         ]  # fmt: skip
         return draw_table("slots in the last batch", columns, of_slots)
-    ordered = sorted(lines, key=lambda p: (-p["rows"], -p["state_bytes"], p["pid"]))
+    ordered = sorted(lines, key=lambda p: (-p["rows"], -p["state_bytes"], p["pid"], p["part"]))
     shown = ordered if everything else ordered[:SHOWN]
     names = (
         "pid",
@@ -71,7 +76,7 @@ def draw_load(lines: Lines, by: str, everything: bool = False, fit: str = "") ->
         "last batch with rows",
     )
     rows = [
-        (f"{p['pid']}", f"{p['slot']}", f"{p['rows']:,}", f"{p['results']:,}",
+        (p["part"], f"{p['slot']}", f"{p['rows']:,}", f"{p['results']:,}",
          text.span(p["seconds"]) if "seconds" in p else "-", f"{p['state_rows']:,}", text.size(p["state_bytes"]),
          f"{p['last_touch']}" if p["last_touch"] >= 0 else "-")
         for p in shown

@@ -62,7 +62,7 @@ def make_report(
         slot_loads=tuple(_weigh_slot(slot, reports) for slot in range(manifest.slots)) if reports else (),
         imbalance=round(load.imbalance, 3),
         moves=list_moves(before.route, manifest.route),
-        heat=encode_heat(load.work),
+        heat=encode_heat(load.heat),
         model_error=None if load.error is None else round(load.error, 4),
         notes=tuple(notes),
         static_tables={

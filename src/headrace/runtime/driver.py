@@ -86,7 +86,7 @@ class Driver:
         self.tables: TableVersions | None = None  # None: the set reads no static table
         self._since = self.clock()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
-        self.balancer = Balancer(balance, program.pids)
+        self.balancer = Balancer(balance, splits=not any(getattr(n, "by_folder", False) for n in program.nodes))
         self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
         self._requests = SlotRequests()
         self.folder_watch = FolderWatch(program)
@@ -119,6 +119,7 @@ class Driver:
             self.told,
             tables,
             self.preaggregate,
+            self.balancer.hot,
         )
 
     def number_folders(self, names: Iterable[str]) -> dict[str, int]:
@@ -181,7 +182,8 @@ class Driver:
         self.folder_watch.check(reports, self.number_folders(()))
         manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
         load = self.balancer.read(reports, orders)
-        notes = self._requests.refused
+        labels = {node.name: node.label for node in self.program.nodes}
+        notes = (*self._requests.refused, *self.balancer.describe(orders, reports, labels))
         if self.tables is not None:
             notes += tuple(self.tables.notes())
         if self.follower is not None:

@@ -17,6 +17,7 @@ from typing import Any
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Arrivals, Frontier, Observation
 from headrace.state.format import FORMAT
 from headrace.state.segment import SegmentMeta
+from headrace.state.split_route import SplitRoute, read_route
 
 
 class Damaged(ValueError):
@@ -130,7 +131,7 @@ class Manifest:
     batch_id: int
     fingerprint: str
     streams: dict[str, StreamState]
-    route: tuple[int, ...]
+    route: SplitRoute
     slots: int
     segments: tuple[SegmentMeta, ...]
     results: Files
@@ -200,7 +201,7 @@ def decode(data: bytes, version: int) -> Manifest:
         batch_id=state["batch_id"],
         fingerprint=state["fingerprint"],
         streams={name: StreamState.from_json(stream) for name, stream in state["streams"].items()},
-        route=tuple(state["route"]),
+        route=read_route(state["route"]),
         slots=state["slots"],
         segments=tuple(map(SegmentMeta.from_json, state["segments"])),
         results=outputs.results,

@@ -1,7 +1,7 @@
 """The routing table: which slot owns which mini-partition (document 002, section 5; DESIGN section 3.1).
 
-A route is a tuple with the slot of every pid. Between a key and the task that holds its state there is
-always this indirection (Flux's routing of mini-partitions), so the number of slots may change at any batch
+A route is a tuple with the slot of every pid, or of its parts (`split_route`). Between a key and the task that holds its state
+there is always this indirection (Flux's routing of mini-partitions), so the number of slots may change at any batch
 while the number of pids stays fixed for the life of a checkpoint: state is never rehashed, only reread by
 its new owner.
 
@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from headrace.errors import OptionError
+from headrace.state.leaf_numbers import list_numbers
+from headrace.state.split_route import SplitRoute, list_leaves, replace_slots
 
 
 def initial_route(pids: int, slots: int) -> tuple[int, ...]:
@@ -25,26 +27,28 @@ def initial_route(pids: int, slots: int) -> tuple[int, ...]:
     return tuple(pid * slots // pids for pid in range(pids))
 
 
-def rescale(route: tuple[int, ...], slots: int) -> tuple[int, ...]:
+def rescale(route: SplitRoute, slots: int) -> SplitRoute:
     """A balanced route over `slots` slots that differs from `route` in as few pids as possible."""
     check_slots(slots)
     owned: dict[int, list[int]] = defaultdict(list)
-    for pid, slot in enumerate(route):
+    owners = list_leaves(route)[1].tolist()
+    for pid, slot in enumerate(owners):
         owned[slot].append(pid)
-    size, extra = divmod(len(route), slots)
+    size, extra = divmod(len(owners), slots)
     by_most = sorted(range(slots), key=lambda slot: -len(owned[slot]))
     sizes = {slot: size + (rank < extra) for rank, slot in enumerate(by_most)}
     moving = sorted(pid for slot, has in owned.items() for pid in has[sizes.get(slot, 0) :])
-    result = list(route)
+    result = list(owners)
     for slot in range(slots):
         for _ in range(sizes[slot] - len(owned[slot])):
             result[moving.pop(0)] = slot
-    return tuple(result)
+    return replace_slots(route, result)
 
 
-def pids_of(route: tuple[int, ...], slot: int) -> frozenset[int]:
-    """The mini-partitions that a slot owns."""
-    return frozenset(pid for pid, owner in enumerate(route) if owner == slot)
+def pids_of(route: SplitRoute, slot: int) -> frozenset[int]:
+    """The mini-partitions that a slot owns, by number."""
+    owners = list_leaves(route)[1].tolist()
+    return frozenset(pid for pid, owner in zip(list_numbers(route), owners, strict=True) if owner == slot)
 
 
 def check_slots(slots: int) -> None:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from headrace.balance.controller import ControllerState, control
-from headrace.balance.split_route import SplitRoute, list_leaves
 from headrace.balance.statistics import (
     Activity,
     Floats,
@@ -28,6 +27,7 @@ from headrace.balance.statistics import (
     measure_imbalance,
     sum_by_slot,
 )
+from headrace.state.split_route import SplitRoute, list_leaves
 
 Rows = Callable[[int], Floats]  # batch -> rows of each group
 
@@ -101,8 +101,8 @@ def simulate_batches(
         )
         activity = {"n": Activity(count, held, np.zeros(len(leaves)))}
         step = control(state, seen, activity, route)
-        after = list_leaves(step.route)[1]
-        if len(after) != len(leaves):
+        parts, after = list_leaves(step.route)
+        if parts != leaves:
             leaf_of = find_leaves(step.route, hashes)
             arrived = np.zeros(slots)
         else:

@@ -1,33 +1,33 @@
-"""A route whose mini-partitions may be split, and split again, by refining their hash.
+"""A route whose mini-partitions may be split, and split again, by refining their hash (document 002, section 5.1).
 
-Today's route is a tuple with a slot for every pid. Here an element may also be a pair of such elements: the two
-halves of that pid, of which each is a slot or again a pair. A route without pairs is today's, value for value.
+A route has an element for every pid: its slot, or a pair of such elements, the two halves of that pid, of which each is a slot
+or again a pair. A route without pairs has a slot for every pid.
 
     pid = hash mod M;   then the bits of hash div M, lowest first, lead from the pid's root down to a *leaf*
 
 So a leaf at depth d is the residue class  pid + M·bits  modulo  M·2^d  of the hash. Laws (tests/balance): every
 hash has exactly one leaf; a split changes where rows of that leaf go and of no other; joining undoes a split; a
-tuple of slots routes as it does today. A leaf's state is that part of its pid's rows with these bits, so
-splitting moves nothing by itself, and the rows of a segment keep their pid.
-
-Policies see leaves as so many mini-partitions: `list_leaves` numbers them, `replace_slots` puts new owners
-back.
+tuple of slots routes by hash mod M. Policies see leaves as so many mini-partitions: `list_leaves` lists them,
+`replace_slots` puts new owners back.
+Numbers of leaves: `leaf_numbers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headrace.balance.statistics import Owners
 from headrace.errors import OptionError
+
+Owners = NDArray[np.int64]  # the slot of every leaf
 
 Branch: TypeAlias = "int | tuple[Branch, Branch]"
 SplitRoute: TypeAlias = tuple[Branch, ...]
 
-DEEPEST = 12  # splits of splits: 4096 parts of one mini-partition
+DEEPEST = 8  # splits of splits: 256 parts of one mini-partition
 
 
 class Leaf(NamedTuple):
@@ -48,6 +48,12 @@ class Leaf(NamedTuple):
         """What it is a half of."""
         return Leaf(self.pid, self.depth - 1, self.bits & ~(1 << (self.depth - 1)))
 
+    def covers(self, other: Leaf) -> bool:
+        """Whether the other is a part of it, or it itself."""
+        return (
+            other.pid == self.pid and other.depth >= self.depth and other.bits % (1 << self.depth) == self.bits
+        )
+
     def holds(self, value: int, pids: int) -> bool:
         """Whether a hash belongs here."""
         return value % pids == self.pid and (value // pids) % (1 << self.depth) == self.bits
@@ -65,16 +71,17 @@ def find_slot(route: SplitRoute, value: int) -> int:
 
 def list_leaves(route: SplitRoute) -> tuple[list[Leaf], Owners]:
     """All leaves, pid by pid, and the slot of each."""
-    found = [pair for pid, branch in enumerate(route) for pair in _walk(branch, Leaf(pid))]
+    found = [pair for pid, branch in enumerate(route) for pair in walk_leaves(branch, Leaf(pid))]
     return [leaf for leaf, _ in found], np.array([slot for _, slot in found], dtype=np.int64)
 
 
-def _walk(branch: Branch, leaf: Leaf) -> Iterator[tuple[Leaf, int]]:
+def walk_leaves(branch: Branch, leaf: Leaf) -> Iterator[tuple[Leaf, int]]:
+    """The leaves under a vertex, and the slot of each."""
     if isinstance(branch, int):
         yield leaf, branch
     else:
         for half, part in zip(leaf.halves(), branch, strict=True):
-            yield from _walk(part, half)
+            yield from walk_leaves(part, half)
 
 
 def replace_slots(route: SplitRoute, slots: Sequence[int] | Owners) -> SplitRoute:
@@ -125,3 +132,13 @@ def _change(route: SplitRoute, leaf: Leaf, change: Callable[[Branch], Branch]) -
         return halves[0], halves[1]
 
     return (*route[: leaf.pid], descend(route[leaf.pid], 0), *route[leaf.pid + 1 :])
+
+
+def read_route(value: Sequence[Any]) -> SplitRoute:
+    """A route from JSON."""
+    return tuple(branch if isinstance(branch, int) else _read_pair(branch) for branch in value)
+
+
+def _read_pair(value: Sequence[Any]) -> tuple[Branch, Branch]:
+    left, right = read_route(value)
+    return left, right

@@ -1,0 +1,43 @@
+"""Routes as no policy would choose them: any slot for any mini-partition, splits made, kept, deepened and undone at random."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import pytest
+
+from headrace.optimizer import Settings
+from headrace.state import Manifest
+from headrace.state.split_route import Branch, SplitRoute
+
+
+def draw_route(rng: random.Random, manifest: Manifest, slots: int, splits: float = 0.5) -> SplitRoute:
+    """A route for the next batch. Mini-partitions that hold rows are split, or split otherwise, or made whole again; the rest
+    of the tree stays and its leaves go anywhere.
+    """
+    pids = len(manifest.route)
+    held = sorted({number % pids for meta in manifest.segments for number in meta.pids})
+    changed = {pid for pid in held if rng.random() < 0.3} if rng.random() < splits else set()
+    split = set(rng.sample(sorted(changed), min(len(changed), 6)))
+
+    def place(branch: Branch) -> Branch:
+        return rng.randrange(slots) if isinstance(branch, int) else (place(branch[0]), place(branch[1]))
+
+    return tuple(
+        draw_branch(rng, slots) if pid in split else place(0 if pid in changed else branch)
+        for pid, branch in enumerate(manifest.route)
+    )
+
+
+def draw_branch(rng: random.Random, slots: int, deepest: int = 4) -> Branch:
+    """A tree that is more likely split than not."""
+    if deepest == 0 or rng.random() < 0.35:
+        return rng.randrange(slots)
+    return draw_branch(rng, slots, deepest - 1), draw_branch(rng, slots, deepest - 1)
+
+
+def shrink_pids(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few mini-partitions that each has many keys, which a split parts; or as many as usual."""
+    settings = partial(Settings, pids=rng.choice((1, 3, 8, 128)))
+    monkeypatch.setattr("headrace.runtime.driver.Settings", settings)
