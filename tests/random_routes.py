@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from headrace.optimizer import Settings
 from headrace.state import Manifest
 from headrace.state.split_route import Branch, SplitRoute
+from headrace.testing import LocalRun
 
 
 def draw_route(rng: random.Random, manifest: Manifest, slots: int, splits: float = 0.5) -> SplitRoute:
@@ -28,6 +30,11 @@ def draw_route(rng: random.Random, manifest: Manifest, slots: int, splits: float
         draw_branch(rng, slots) if pid in split else place(0 if pid in changed else branch)
         for pid, branch in enumerate(manifest.route)
     )
+
+
+def scatter(rng: random.Random, run: LocalRun) -> None:
+    """The next batch of a run that does not balance has such a route."""
+    run.driver.manifest = replace(run.manifest, route=draw_route(rng, run.manifest, run.slots, splits=0.7))
 
 
 def draw_branch(rng: random.Random, slots: int, deepest: int = 4) -> Branch:

@@ -9,6 +9,7 @@ import pytest
 
 from headrace.errors import PlanError
 from headrace.testing import LocalRun
+from random_routes import scatter, shrink_pids
 
 PAIRS = """
 CREATE STREAM s0 (ts BIGINT, k INT) PROGRESSING ON ts {policy} FROM 'memory';
@@ -34,9 +35,10 @@ def test_a_box_closes_before_the_slab() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_pairs_of_times_against_recomputation(seed: int) -> None:
+def test_pairs_of_times_against_recomputation(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """After every batch exactly the groups are given that the low-watermarks make complete, each once."""
     rng = random.Random(seed)
+    shrink_pids(rng, monkeypatch)
     slack, back, forth = rng.randint(0, 4), rng.randint(0, 5), rng.randint(0, 5)
     text = PAIRS.format(policy=f"SLACK {slack}", back=back, forth=forth)
     run = LocalRun(text, slots=rng.randint(1, 3))
@@ -57,6 +59,7 @@ def test_pairs_of_times_against_recomputation(seed: int) -> None:
             seen[name] += pushed
             if pushed:
                 rows[name] = pushed
+        scatter(rng, run)
         run.push(**rows)
         for name, all_rows in seen.items():
             bounds[name] = max(t for t, _ in all_rows) - slack if all_rows else None
@@ -92,9 +95,10 @@ CREATE QUERY q AS
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_distinct_rows_against_recomputation(seed: int) -> None:
+def test_distinct_rows_against_recomputation(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """SELECT DISTINCT gives each row once, in the batch it first comes, whatever the order; nulls are equal."""
     rng = random.Random(seed)
+    shrink_pids(rng, monkeypatch)
     run = LocalRun(
         """
 CREATE STREAM s (ts BIGINT, k INT, v STRING) PROGRESSING ON ts SLACK 5 FROM 'memory';
@@ -109,6 +113,7 @@ CREATE QUERY q AS SELECT DISTINCT ts, k, v FROM s WHERE v IS NULL OR v <> 'x';
             for _ in range(rng.randint(0, 12))
         ]
         expected |= {r for r in rows if r[0] >= bound and r[2] != "x"}
+        scatter(rng, run)
         run.push(**({"s": rows} if rows else {}))
         bound = max([bound, *(t - 5 for t, _, _ in rows)])
         got = run.rows("q")

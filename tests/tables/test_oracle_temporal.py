@@ -16,6 +16,7 @@ from headrace.errors import CheckpointError
 from headrace.kernels import node_segments, operator
 from headrace.program.program import VersionNode
 from headrace.testing import LocalRun
+from random_routes import scatter, shrink_pids
 
 SECOND = 1_000_000
 STREAMS = """
@@ -78,6 +79,7 @@ def test_versions_are_those_valid_at_the_time(seed: int, tmp_path: Path, monkeyp
     monkeypatch.setattr(node_segments, "FAN_IN", 2)
     monkeypatch.setattr(operator, "ROUND_ROWS", 2)  # many rounds of progress in a batch
     rng = random.Random(seed)
+    shrink_pids(random.Random(seed), monkeypatch)
     path = str(tmp_path / "checkpoint")
     run = LocalRun(SCRIPT, rng.choice([1, 2, 3]), path=path)
     orders: list[tuple[Any, ...]] = []
@@ -97,6 +99,7 @@ def test_versions_are_those_valid_at_the_time(seed: int, tmp_path: Path, monkeyp
             (max(0, times["r"] - rng.randint(0, 4)) * SECOND, rng.choice(KEYS), rng.choice("ABx"), rng.choice([None, 1, 4, 7]))
             for _ in range(rng.choice([0, 2, 5]))
         ]
+        scatter(rng, run)
         run.push(o=new_orders, r=new_versions)
         orders += [x for x in new_orders if marks["o"] is None or x[0] >= marks["o"]]
         versions += [x for x in new_versions if marks["r"] is None or x[0] >= marks["r"]]
