@@ -16,8 +16,9 @@ from headrace.testing import LocalRun
 
 def draw_route(rng: random.Random, manifest: Manifest, slots: int, splits: float = 0.5) -> SplitRoute:
     """A route for the next batch. Mini-partitions that hold rows are split, or split otherwise, or made whole again; the rest
-    of the tree stays and its leaves go anywhere.
+    of the tree stays and its leaves go anywhere. While rows wait the whole tree stays, as in a run.
     """
+    splits = 0.0 if manifest.waiting else splits
     pids = len(manifest.route)
     held = sorted({number % pids for meta in manifest.segments for number in meta.pids})
     changed = {pid for pid in held if rng.random() < 0.3} if rng.random() < splits else set()

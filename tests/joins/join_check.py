@@ -68,9 +68,17 @@ def cut(rng: random.Random, rows: dict[str, list[Row]], batches: int, restarts: 
 
 
 def check(
-    case: Case, steps: Sequence[Step], tmp_path: Path, slots: int = 2, tasks: int = 2, seed: int = 0
+    case: Case,
+    steps: Sequence[Step],
+    tmp_path: Path,
+    slots: int = 2,
+    tasks: int = 2,
+    seed: int = 0,
+    prompt: bool = True,
 ) -> LocalRun:
-    """Fail if results or late rows of some batch are not those of the model."""
+    """Fail if results or late rows of some batch are not those of the model. Results that are not `prompt` may come in a
+    later batch, but not in an earlier one, nor twice.
+    """
     where = str(tmp_path / "checkpoint")
     rng = random.Random(seed)
     batches = [s.rows for s in steps if s.rows is not None and not s.beats]
@@ -124,9 +132,9 @@ def check(
         for stream in case.paces:
             assert manifest.streams[stream].low_watermark == model.bounds[stream], f"progress of {stream}: {case.paces[stream]}"
         seen.append({q: _read(run, manifest.results.get(q, ())) for q in case.queries})
-        assert not (idle and any(seen[-1].values())), f"batch {len(seen) - 1} has results that no heartbeat was made for"
+        assert not (prompt and idle and any(seen[-1].values())), f"batch {len(seen) - 1} has results that no heartbeat was made for"
         late.append({s: _read(run, manifest.late.get(s, ())) for s in case.paces})
-    compare(case, run, model, seen)
+    compare(case, run, model, seen, prompt)
     for stream in case.paces:
         found = model.late(stream, [r for _, r in case.queries.values()])
         for i in range(len(late)):
@@ -136,7 +144,11 @@ def check(
 
 
 def compare(
-    case: Case, run: LocalRun, model: JoinOracle, seen: Sequence[dict[str, list[tuple[Any, ...]]]]
+    case: Case,
+    run: LocalRun,
+    model: JoinOracle,
+    seen: Sequence[dict[str, list[tuple[Any, ...]]]],
+    prompt: bool = True,
 ) -> None:
     for query, (text, relation) in case.queries.items():
         columns = run.graph.relations[query].columns
@@ -146,8 +158,17 @@ def compare(
             every = [row for each in seen for row in each[query]]
             _same(every, [row for _, row in found], what)
             continue
+        pool: Counter[tuple[Any, ...]] = Counter()
         for i in range(len(seen)):
-            _same(seen[i][query], [row for at, row in found if at == i], f"batch {i}, {what}")
+            expected = [row for at, row in found if at == i]
+            if prompt:
+                _same(seen[i][query], expected, f"batch {i}, {what}")
+                continue
+            pool.update(expected)
+            early = Counter(seen[i][query]) - pool
+            assert not early, f"batch {i}, {what}: {list(early)[:4]} came too early, twice, or are wrong"
+            pool.subtract(seen[i][query])
+        _same([], list(pool.elements()), f"in the end, {what}")
 
 
 def _read(run: LocalRun, files: Any) -> list[tuple[Any, ...]]:

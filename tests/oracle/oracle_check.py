@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from oracle_model import Oracle, Relation, Row
 
+from headrace.kernels import slot_turns
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.testing import LocalRun
 from random_routes import draw_route, shrink_pids
@@ -95,9 +96,17 @@ Action = Push | str
 
 
 def check(
-    case: Case, actions: Sequence[Action], tmp_path: Path, slots: int = 2, tasks: int = 2, **oracle: Any
+    case: Case,
+    actions: Sequence[Action],
+    tmp_path: Path,
+    slots: int = 2,
+    tasks: int = 2,
+    prompt: bool = True,
+    **oracle: Any,
 ) -> LocalRun:
-    """Feed `actions` to a run and to the oracle; fail if results or late rows of some batch differ."""
+    """Feed `actions` to a run and to the oracle; fail if results or late rows of some batch differ. Results that are not
+    `prompt` may come in a later batch, but not in an earlier one, nor twice.
+    """
     where = str(tmp_path / "checkpoint")
     start: Callable[[int], LocalRun] = lambda n: LocalRun(case.script, n, tasks, where, case.user)  # noqa: E731
     run = start(slots)
@@ -132,9 +141,15 @@ def check(
     for query, relation in case.relations.items():
         columns = run.graph.relations[query].columns
         found = model.results(relation)
+        pool: list[tuple[Any, ...]] = []
         for i in range(len(seen)):
             expected = [tuple(row[c] for c in columns) for b, row in found if b == i]
-            same(seen[i][query], expected, f"query {query}, batch {i}: {case.queries[query][0]}")
+            what = f"query {query}, batch {i}: {case.queries[query][0]}"
+            if prompt:
+                same(seen[i][query], expected, what)
+            else:
+                pool = take_away([*pool, *expected], seen[i][query], what)
+        same([], pool, f"query {query} in the end: {case.queries[query][0]}")
     for stream in case.streams:
         found_late = model.late(stream, list(case.relations.values()))
         for i in range(len(late)):
@@ -172,6 +187,44 @@ def same(found: Sequence[tuple[Any, ...]], expected: Sequence[tuple[Any, ...]], 
         raise AssertionError(
             f"{what}\n  {len(left)} rows, not {len(right)}\n  wrong: {extra[:5]}\n  missing: {missing[:5]}"
         )
+
+
+def take_away(pool: list[tuple[Any, ...]], found: Sequence[tuple[Any, ...]], what: str) -> list[tuple[Any, ...]]:
+    """What is left to come when these rows have; each of them was to come."""
+    left = list(pool)
+    for row in found:
+        at = next((i for i, e in enumerate(left) if len(row) == len(e) and all(map(_close, row, e))), None)
+        assert at is not None, f"{what}: {row} came too early, twice, or is wrong"
+        left.pop(at)
+    return left
+
+
+def defer_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """In every batch some mini-partitions sit out, and the others take turns; how many sat out."""
+    share, counts = rng.choice([0.2, 0.5, 0.8]), [0]
+
+    def defer(program: Any, orders: Any, pids: frozenset[int], arrived: Any, sent: int) -> frozenset[int]:
+        if orders.flush is not None or slot_turns.find_obstacle(program) is not None:
+            return frozenset()
+        out = frozenset(pid for pid in pids if rng.random() < share)
+        counts[0] += len(out & {pid for _, t in arrived for pid in t["pid"].to_pylist()})
+        return out
+
+    monkeypatch.setattr(slot_turns, "find_deferred", defer)
+    rotate_randomly(rng, monkeypatch)
+    return counts
+
+
+def rotate_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mini-partitions take turns in every slot, as if memory were small."""
+
+    def rotate(pids: frozenset[int], sizes: Any, memory: Any) -> list[frozenset[int]]:
+        groups: list[set[int]] = [set() for _ in range(rng.randint(1, 3))]
+        for pid in pids:
+            rng.choice(groups).add(pid)
+        return [frozenset(g) for g in groups]
+
+    monkeypatch.setattr(slot_turns, "rotate_pids", rotate)
 
 
 def _order(row: tuple[Any, ...]) -> list[Any]:

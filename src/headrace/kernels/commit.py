@@ -8,17 +8,36 @@ manifest. Neither touches a file.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from headrace.errors import InternalError
 from headrace.kernels.flush import find_flush
-from headrace.program.messages import Files, Frontiers, Orders, SlotReport, SourceReport, StreamProgress
+from headrace.kernels.merge_reports import list_live
+from headrace.program.messages import (
+    Absorb,
+    Files,
+    Frontiers,
+    Orders,
+    SlotReport,
+    SourceReport,
+    StreamProgress,
+)
 from headrace.program.program import FindVersions, JoinRows, JointNode, Program
 from headrace.progress import Observation
 from headrace.progress.propagate import brings_windows
 from headrace.progress.waits import meld_waits
-from headrace.state import Manifest, ResultFile, SegmentMeta, Store, StreamState, TableVersion, initial_route
-from headrace.state.leaf_numbers import find_stale, keep_together
+from headrace.state import (
+    Manifest,
+    Mark,
+    ResultFile,
+    Store,
+    StreamState,
+    TableVersion,
+    WaitingPid,
+    initial_route,
+    rescale,
+)
+from headrace.state.leaf_numbers import find_stale, keep_together, list_numbers
 from headrace.state.split_route import SplitRoute
 
 
@@ -55,8 +74,11 @@ def make_orders(
     tables: Mapping[str, TableVersion] | None = None,
     preaggregate: bool = True,
     hot: frozenset[int] = frozenset(),
+    absorb: Absorb | None = None,
 ) -> Orders:
     """The orders for the batch that follows `manifest`, on a route over `slots` slots."""
+    if manifest.waiting and list_numbers(route) != list_numbers(manifest.route):  # nothing is split while rows of it wait
+        route = manifest.route if slots == manifest.slots else rescale(manifest.route, slots)
     known = {n.name for n in program.nodes}
     states = {s.name: manifest.streams.get(s.name, StreamState()) for s in program.streams}
     segments = tuple(m for m in manifest.segments if m.node in known)
@@ -81,6 +103,9 @@ def make_orders(
         tables=tables or {},
         preaggregate=preaggregate,
         hot=hot,
+        absorb=absorb,
+        waiting=manifest.waiting,
+        marks=manifest.marks,
     )
 
 
@@ -89,6 +114,7 @@ def make_manifest(
 ) -> Manifest:
     """The manifest that follows when the tasks of a batch have sent `reports`."""
     sources = [source for report in reports for source in report.sources]
+    waiting = {pid: one for report in reports for pid, one in report.waiting.items()} if reports else dict(orders.waiting)
     results: dict[str, Files] = {}
     late: dict[str, Files] = {}
     for report in reports:
@@ -103,7 +129,7 @@ def make_manifest(
         streams=_advance_streams(manifest, program, reports, sources),
         route=orders.route,
         slots=orders.slots,
-        segments=_live_segments(orders.segments, reports),
+        segments=list_live(orders.segments, reports),
         results=results,
         late=late,
         report={},
@@ -111,6 +137,8 @@ def make_manifest(
         flush=orders.flush is not None,
         clock=orders.now,
         tables=dict(orders.tables),
+        waiting=waiting,
+        marks=_list_marks(orders, waiting, any(report.cut for report in reports)),
     )
 
 
@@ -135,16 +163,14 @@ def _advance_streams(
     return streams
 
 
-def _live_segments(segments: Iterable[SegmentMeta], reports: Iterable[SlotReport]) -> tuple[SegmentMeta, ...]:
-    """The segments of before, without the mini-partitions that slots released, and those they wrote."""
-    live: dict[str, SegmentMeta | None] = {m.path: m for m in segments}
-    for report in reports:
-        for release in report.released:
-            meta = live[release.path]
-            assert meta is not None, f"{release.path} was released twice"
-            live[release.path] = meta.release(release.pids, release.rows)
-        live |= {m.path: m for m in report.segments}
-    return tuple(m for m in live.values() if m is not None)
+def _list_marks(orders: Orders, waiting: Mapping[int, WaitingPid], cut: bool) -> dict[int, Mark]:
+    """The progress that mini-partitions which are behind go on from, or stop at on their way."""
+    last = orders.version - 1
+    now = {stream: progress.frontier for stream, progress in orders.progress.items()}
+    marks = {**orders.marks, last: Mark(now, cut)}
+    versions = {one.version for one in waiting.values()}
+    first = min(versions, default=last)
+    return {v: mark for v, mark in marks.items() if v in versions or (mark.cut and v > first)}
 
 
 def _add_files(files: dict[str, Files], more: Mapping[str, tuple[ResultFile, ...]]) -> None:

@@ -1,13 +1,17 @@
 """Gathering: rows (_ws, _we, k…, p…) of the same windows, sent by the slots of the level before, merged.
 
-All slots close a window in the same batch, so all its rows are here when the batch is, and nothing is kept.
+Slots close a window in the same batch, so all its rows are here when the batch is, and nothing is kept. Unless a
+mini-partition of the level before is behind (`kernels/slot_turns.py`): then windows that end after what all have reached
+wait, as state, for the rows of that one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headrace.kernels.operator import CEILING, Due
 from headrace.kernels.sql_pieces import columns, group_by, merge_list
@@ -17,10 +21,20 @@ from headrace.state import Span
 
 
 class Gathering:
-    """A `GatherNode` in one slot."""
+    """A `GatherNode` in one slot. Windows that end after `complete` wait; of state, those that end at `given` or before have
+    been given.
+    """
 
-    def __init__(self, node: GatherNode, space: Workspace) -> None:
-        self.node, self.space = node, space
+    def __init__(
+        self,
+        node: GatherNode,
+        space: Workspace,
+        read_state: Callable[[], list[pa.Table]],
+        given: int,
+        complete: int = CEILING,
+    ) -> None:
+        self.node, self.space, self._read_state = node, space, read_state
+        self._given, self._complete = given, complete
         self._arrived: list[pa.Table] = []
 
     def absorb(self, rows: pa.Table) -> None:
@@ -34,17 +48,25 @@ class Gathering:
 
     def advance(self, low: int, high: int) -> None:
         """The windows of this round; those of other rounds are there too, or will be."""
-        if not self._arrived:
+        waited = [t.filter(pc.greater(t["_we"], self._given)) for t in self._read_state()]
+        tables = [t for t in (*waited, *self._arrived) if t.num_rows]
+        if not tables:
             self.space.define_empty(self.node.view)
             return
-        name = self.space.register(f"all_{self.node.name}", pa.concat_tables(self._arrived))
+        name = self.space.register(f"all_{self.node.name}", pa.concat_tables(tables))
         keys, _ = columns(self.node)
         listed = ", ".join([*keys, *merge_list(self.node), "_ws", "_we"])
-        sql = f"SELECT {listed} FROM {name} WHERE _we > {low} AND _we <= {high}"
+        sql = f"SELECT {listed} FROM {name} WHERE _we > {low} AND _we <= {min(high, self._complete)}"
         self.space.define(self.node.view, sql + group_by([*keys, "_ws", "_we"]))
 
     def needed_from(self) -> int:
-        return CEILING
+        return CEILING if self._complete == CEILING else self._complete + 1
 
     def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
-        return None
+        waiting = [t.filter(pc.greater(t["_we"], self._complete)) for t in tables if t.num_rows]
+        if not any(t.num_rows for t in waiting):
+            return None
+        rows = pa.concat_tables(waiting)
+        rows = rows.take(pa.array(np.argsort(rows["pid"].to_numpy(), kind="stable")))
+        span = pc.min_max(rows["_we"])
+        return rows, Span(span["min"].as_py(), span["max"].as_py() + 1)

@@ -53,7 +53,7 @@ class NodeSegments:
         self.store, self.node, self.pids, self.version = store, node, pids, version
         self._stale, self._renumber = stale, renumber
         self._held = pids | stale
-        self.live = [m for m in segments if m.node == node and not self._held.isdisjoint(m.pids)]
+        self.live = [m for m in segments if m.node == node and not m.waiting and not self._held.isdisjoint(m.pids)]
         self._renumbered: dict[str, pa.Table] = {}  # by path
         self.written: list[SegmentMeta] = []
         self.released: list[Release] = []
@@ -120,13 +120,7 @@ class NodeSegments:
         return self._renumbered[meta.path]
 
     def _sizes(self, meta: SegmentMeta) -> Array:
-        """Rows by pid. A file never changes, and is asked about in every batch while it lives."""
-        found = _SIZES.get(meta.path)
-        if found is None:
-            if len(_SIZES) >= KEPT_SIZES:
-                _SIZES.clear()
-            found = _SIZES[meta.path] = pid_sizes(self.store, meta)
-        return found
+        return find_sizes(self.store, meta)
 
     def _release(self, metas: Sequence[SegmentMeta], pids: frozenset[int]) -> None:
         for meta in metas:
@@ -135,6 +129,16 @@ class NodeSegments:
 
     def _count(self, meta: SegmentMeta, pids: frozenset[int]) -> int:
         return int(self._sizes(meta)[[pid for pid in meta.pids if pid in pids]].sum())
+
+
+def find_sizes(store: Store, meta: SegmentMeta) -> Array:
+    """Rows by pid. A file never changes, and is asked about in every batch while it lives."""
+    found = _SIZES.get(meta.path)
+    if found is None:
+        if len(_SIZES) >= KEPT_SIZES:
+            _SIZES.clear()
+        found = _SIZES[meta.path] = pid_sizes(store, meta)
+    return found
 
 
 def choose_tier(segments: Sequence[SegmentMeta]) -> tuple[list[SegmentMeta], int]:

@@ -3,17 +3,17 @@
 A slot receives partial rows and progress, gives both to its operators, and runs the steps of its level once for each
 round of progress: operators advance, queries downstream are computed in SQL, results are written, rows for the next
 level are sent. Then what later batches need becomes a segment. It is a function of (state, delta, progress) to
-(state, output, progress); what it did is told in a `SlotReport`.
+(state, output, progress); what it did is told in a `SlotReport`. Its mini-partitions may take turns (`slot_turns.py`): then
+each turn is such a function, over mini-partitions and progress of its own.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -27,11 +27,13 @@ from headrace.kernels.gathering import Gathering
 from headrace.kernels.hot_keys import name_hot_keys
 from headrace.kernels.join_rows import define_join
 from headrace.kernels.joint_aggregation import JointAggregation
+from headrace.kernels.merge_reports import list_live, merge_reports
 from headrace.kernels.node_segments import NodeSegments
 from headrace.kernels.operator import CEILING, FLOOR, Operator, split_rounds
 from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
 from headrace.kernels.passed_rows import PassedRows
 from headrace.kernels.result_files import ResultWriter
+from headrace.kernels.slot_turns import FrontierMap, Turn, plan_turns
 from headrace.kernels.source_stage import Chunk, read_own_rows
 from headrace.kernels.sql_pieces import pid_sql
 from headrace.kernels.static_tables import StaticTables
@@ -73,9 +75,10 @@ from headrace.progress import (
     find_frontier_of,
     fold,
     keep_needed,
+    meld,
 )
 from headrace.progress.waits import meld_waits
-from headrace.state import pids_of
+from headrace.state import SegmentMeta
 from headrace.state.leaf_numbers import find_owner, list_owners, number_hashes
 
 
@@ -93,6 +96,7 @@ def run_slot(
     arrived: list[tuple[str, pa.Table]] = []
     sources: list[SourceReport] = []
     frontiers: Frontiers | None = None
+    behind: list[FrontierMap] = []
     sizes: dict[str, int] = {}
     slot: int | None = None
     for at, node, payload in payloads.read_rows(received):
@@ -105,6 +109,7 @@ def run_slot(
                 sources.append(message)
             elif isinstance(message, LevelProgress):
                 frontiers = message.streams
+                behind += [message.behind] if message.behind is not None else []
         elif program.node(node).level > level:  # a union of rows from several levels is read above all of them
             yield payloads.make_row(at, node, payload)
         else:
@@ -113,22 +118,54 @@ def run_slot(
     if slot is None:
         return
     after = frontiers if frontiers is not None else fold_progress(program, orders, sources)
-    run = Slot(program, orders, level, slot, after, time.perf_counter() - began)
+    waited = time.perf_counter() - began
+    sampler = FolderSampler(program)
+    if read_own is not None:
+        arrived += read_own_rows(program, orders, read_own(slot), sampler)
+    sent = sum(source.sent for source in sources)
+    plan = plan_turns(program, orders, level, slot, after, _meld_behind(after, behind), arrived, sent)
+    results = ResultWriter(orders.store, orders.version, program.schemas)
+    segments, reports = plan.segments, []
+    run: Slot | None = None
     try:
-        sampler = FolderSampler(program)
-        own = read_own_rows(program, orders, read_own(slot), sampler) if read_own is not None else ()
-        yield from run.run(chain(arrived, own))
+        for turn in plan.turns:
+            run = Slot(program, orders, level, slot, turn, segments, results)
+            yield from run.run(turn.read_rows())
+            reports.append(run.finish(after))
+            run.close()
+            segments = list_live(segments, reports[-1:])
         if level + 1 < len(program.levels):
             for each in range(orders.slots):
-                yield payloads.make_message(each, LevelProgress(after))
-        report = run.finish(sources if slot == 0 else [])
-        timings = replace(report.timings, cpu=time.process_time() - busy)
-        yield payloads.make_message(0, replace(report, timings=timings, received=sizes, samples=sampler.give()))
+                yield payloads.make_message(each, LevelProgress(after, plan.behind))
+        report = merge_reports(reports, orders.segments, segments)
+        yield payloads.make_message(
+            0,
+            replace(
+                report,
+                results=results.close(),
+                timings=replace(report.timings, wait=waited, cpu=time.process_time() - busy),
+                sources=tuple(sources) if slot == 0 else (),
+                executor=name_executor(),
+                peak_memory=measure_peak(),
+                received=sizes,
+                samples=sampler.give(),
+                waiting=plan.waiting,
+                cut=plan.cut,
+            ),
+        )
     except BaseException:
         with suppress(Exception):  # the first error is the one to tell
-            run.close()
+            results.close()
+            if run is not None:
+                run.close()
         raise
-    run.close()
+
+
+def _meld_behind(after: Frontiers, behind: Sequence[FrontierMap]) -> FrontierMap | None:
+    """What all slots of the level before have reached; None if that is all of the batch's progress."""
+    if not behind:
+        return None
+    return {s: meld([p.frontier, *(each[s] for each in behind)]) for s, p in after.items()}
 
 
 def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceReport]) -> Frontiers:
@@ -148,28 +185,35 @@ def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceRepo
 
 
 class Slot:
-    """The operators of one level in one slot, for one batch."""
+    """The operators of one level in one slot, for one turn of a batch."""
 
     def __init__(
-        self, program: Program, orders: Orders, level: int, slot: int, after: Frontiers, waited: float = 0.0
+        self,
+        program: Program,
+        orders: Orders,
+        level: int,
+        slot: int,
+        turn: Turn,
+        segments: Sequence[SegmentMeta],
+        results: ResultWriter,
     ) -> None:
-        self.program, self.orders, self.slot, self.after = program, orders, slot, after
+        self.program, self.orders, self.slot, self.turn = program, orders, slot, turn
         self.level, self._steps = level, program.levels[level].steps
         con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
         self.space = Workspace(con, program.levels[level].stored)
         self.tables = StaticTables(self.space, orders.store, orders.tables, program.pids)
-        self.results = ResultWriter(orders.store, orders.version, program.schemas)
-        self.pids, self._numbers = pids_of(orders.route, slot), len(list_owners(orders.route))
-        self._load, self._close, self._waited = 0.0, 0.0, waited
+        self.results = results
+        self._numbers = len(list_owners(orders.route))
+        self._load, self._close = 0.0, 0.0
         self._started = time.perf_counter()
-        self._frontiers = tuple({s: p.frontier for s, p in each.items()} for each in (orders.progress, after))
+        self._frontiers = turn.before, turn.after
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
         self._met: set[str] = set()  # views of joins that an earlier round has given
         self._result_pids: dict[str, np.ndarray] = {}
         stale = frozenset(number for number in orders.stale if find_owner(orders.route, number) == slot)
         self.segments = {
             name: NodeSegments(
-                orders.store, name, orders.segments, self.pids, orders.version, stale, partial(self._renumber, node)
+                orders.store, name, segments, turn.pids, orders.version, stale, partial(self._renumber, node)
             )
             for name, node in self._nodes.items()
         }
@@ -189,17 +233,18 @@ class Slot:
                 for f in self._frontiers
             ]
             return JointAggregation(node, self.space, lambda: self._read_state(node.name), bounds[0], bounds[1])
-        if not isinstance(node, PaneNode):
-            return Gathering(node, self.space)
         known = [meld_waits(node.waits, frontiers) for frontiers in self._frontiers]
-        before, after = (frontier.bound for frontier in known)
+        before, after = (FLOOR if frontier.bound is None else frontier.bound for frontier in known)
+        if not isinstance(node, PaneNode):
+            given, complete = before if self.turn.waited else FLOOR, after if self.turn.waits else CEILING
+            return Gathering(node, self.space, lambda: self._read_state(node.name), given, complete)
         flush = self.orders.flush
         return PaneAggregation(
             node,
             self.space,
             lambda: self._read_state(node.name),
-            FLOOR if before is None else before,
-            FLOOR if after is None else after,
+            before,
+            after,
             self.orders.born.get(node.name),
             flush.reports.get(node.name) if flush is not None else None,
             operator.ROUND_ROWS,
@@ -304,29 +349,25 @@ class Slot:
             self.results.write(step.query, table)
 
     # -- the end --------------------
-    def finish(self, sources: Iterable[SourceReport]) -> SlotReport:
-        """Write state and results, and say what was done."""
+    def finish(self, progress: Frontiers) -> SlotReport:
+        """Write state, and say what was done."""
         started = time.perf_counter()
         self.space.begin_round()
         activity = []
         for name, segments in self.segments.items():
             segments.retain(self.operators[name])
             activity.append(self._activity(name))
-        results = self.results.close()
         ended = time.perf_counter()
         return SlotReport(
             self.orders.version,
             self.slot,
             self.level,
-            self.after,
+            progress,
             tuple(m for s in self.segments.values() for m in s.written),
             tuple(r for s in self.segments.values() for r in s.released),
-            results,
+            {},
             tuple(activity),
-            Timings(self._load, self._close, ended - started, ended - self._started, self._waited),
-            tuple(sources),
-            name_executor(),
-            measure_peak(),
+            Timings(self._load, self._close, ended - started, ended - self._started),
             hot_keys=self._name_hot_keys(),
         )
 
@@ -347,6 +388,5 @@ class Slot:
         return NodeActivity(node, tuple(busy.tolist()), *(tuple(c[busy].tolist()) for c in columns))
 
     def close(self) -> None:
-        """Leave nothing open."""
-        self.results.close()
+        """Leave nothing behind."""
         self.space.close()

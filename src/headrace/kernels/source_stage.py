@@ -67,6 +67,7 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
     rules = {s.name: make_judge(orders, s) for s in program.streams}
     feed = _Feeding(program, orders, by_folder=False)
     results: dict[str, Files] = {}
+    sent = 0
     for chunk in chunks:
         name = chunk.stream
         schema = program.late_schemas[name]
@@ -77,6 +78,7 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
             file = write_file(orders.store, f"late/{name}", orders.version, screened.late, schema)
             counts[name] = replace(counts[name], files=(*counts[name].files, file))
         for node, rows in feed.make_rows(con, name):
+            sent += rows.num_rows if program.node(node).level == 0 else 0
             for slot, part in payloads.split_by_slot(rows, orders.route, orders.slots):
                 yield from payloads.make_payloads(slot, node, part)
         for query in program.passing:
@@ -84,8 +86,8 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
                 results[query.query] = (*results.get(query.query, ()), *_write_rows(con, orders, program, query))
         chunk.leave(con)
     for slot in range(orders.slots):
-        whole = slot == 0
-        yield payloads.make_message(slot, SourceReport(seen, counts, results) if whole else SourceReport(seen))
+        told = SourceReport(seen, counts, results, sent) if slot == 0 else SourceReport(seen, sent=sent)
+        yield payloads.make_message(slot, told)
 
 
 def read_own_rows(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
-from headrace.state import ResultFile, SegmentMeta, Store, TableVersion
+from headrace.state import Mark, ResultFile, SegmentMeta, Store, TableVersion, WaitingPid
 from headrace.state.split_route import SplitRoute
 
 Files = tuple[ResultFile, ...]
@@ -31,9 +31,12 @@ Frontiers = dict[str, StreamProgress]  # by stream
 
 @dataclass(frozen=True)
 class LevelProgress:
-    """From a slot of one level to every slot of the next: progress after this batch."""
+    """From a slot of one level to every slot of the next: progress after this batch, and how far what it sends is complete,
+    if that is less because mini-partitions are behind.
+    """
 
     streams: Frontiers
+    behind: Mapping[str, Frontier] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,15 @@ class Split(NamedTuple):
     start: int
     end: int
     pid: int = 0  # mini-partition of the folder, where folders are kept apart
+
+
+@dataclass(frozen=True)
+class Absorb:
+    """How long rows of a mini-partition may wait, and how many bytes of them in a slot."""
+
+    time: int  # microseconds
+    bytes: int
+    pace: int = 0  # microseconds from the batch before to this one
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,9 @@ class Orders:
     stale: frozenset[int] = frozenset()  # numbers in segments that are no mini-partitions of this route: number them anew
     hot: frozenset[int] = frozenset()  # mini-partitions whose most frequent keys are to be named
     preaggregate: bool = True  # False: source tasks send a partial row for every row
+    absorb: Absorb | None = None  # None: every row is processed when it comes
+    waiting: Mapping[int, WaitingPid] = field(default_factory=dict)  # by mini-partition: what is behind, before this batch
+    marks: Mapping[int, Mark] = field(default_factory=dict)  # by version: the progress it goes on from
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,7 @@ class SourceReport:
     seen: Mapping[str, Observation]
     counts: Mapping[str, StreamCount] = field(default_factory=dict)
     results: Mapping[str, Files] = field(default_factory=dict)  # of stateless queries
+    sent: int = 0  # rows, to all slots of the first level
 
 
 @dataclass(frozen=True)
@@ -160,3 +176,5 @@ class SlotReport:
     received: Mapping[str, int] = field(default_factory=dict)  # node -> bytes of rows that came through the exchange
     samples: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)  # node -> hashes of values, mini-partitions
     hot_keys: tuple[HotKey, ...] = ()
+    waiting: Mapping[int, WaitingPid] = field(default_factory=dict)  # mini-partitions that are behind after this batch
+    cut: bool = False  # whether rows that wait since this batch were late

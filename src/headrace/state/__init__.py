@@ -10,10 +10,12 @@ from headrace.state.manifest import (
     Listing,
     Manifest,
     ManifestLog,
+    Mark,
     ResultFile,
     StreamState,
     TableFile,
     TableVersion,
+    WaitingPid,
 )
 from headrace.state.merge_files import split_versions
 from headrace.state.route import initial_route, pids_of, rescale
@@ -31,6 +33,7 @@ __all__ = [
     "Loss",
     "Manifest",
     "ManifestLog",
+    "Mark",
     "ResultFile",
     "Retention",
     "SegmentMeta",
@@ -39,6 +42,7 @@ __all__ = [
     "StreamState",
     "TableFile",
     "TableVersion",
+    "WaitingPid",
     "check_format",
     "collect_garbage",
     "compact_checkpoint",

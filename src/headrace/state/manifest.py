@@ -33,12 +33,14 @@ from headrace.state.history import FOLDER, HistoryPage, KeptOutputs, Loss, PageN
 from headrace.state.record import (
     Damaged,
     Manifest,
+    Mark,
     OtherFormat,
     Outputs,
     ResultFile,
     StreamState,
     TableFile,
     TableVersion,
+    WaitingPid,
     decode,
     decode_commit,
     decode_outputs,
@@ -46,7 +48,17 @@ from headrace.state.record import (
 )
 from headrace.state.store import Store
 
-__all__ = ["Listing", "Manifest", "ManifestLog", "ResultFile", "StreamState", "TableFile", "TableVersion"]
+__all__ = [
+    "Listing",
+    "Manifest",
+    "ManifestLog",
+    "Mark",
+    "ResultFile",
+    "StreamState",
+    "TableFile",
+    "TableVersion",
+    "WaitingPid",
+]
 
 _NAME = re.compile(r"manifests/(\d{12,})\.json")
 _ATTEMPTS = 5  # to read a log whose files change places meanwhile

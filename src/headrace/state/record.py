@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Arrivals, Frontier, Observation
@@ -56,10 +56,13 @@ class StreamState:
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> StreamState:
         """The inverse of `dataclasses.asdict`."""
-        groups = tuple((tuple(group), bound) for group, bound in value["frontier"]["groups"])
-        frontier = Frontier(value["frontier"]["bound"], groups)
+        frontier = _frontier_from_json(value["frontier"])
         counts = {name: value.get(name, 0) for name in ("rows", "late", "rejected", "contradicting")}
         return StreamState(_observation_from_json(value["seen"]), frontier, **counts)
+
+
+def _frontier_from_json(value: Mapping[str, Any]) -> Frontier:
+    return Frontier(value["bound"], tuple((tuple(group), bound) for group, bound in value["groups"]))
 
 
 def _observation_from_json(value: Mapping[str, Any]) -> Observation:
@@ -115,6 +118,34 @@ class TableVersion:
         return TableVersion(tuple(TableFile(**file) for file in files), **known)
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingPid:
+    """A mini-partition that is behind the others: `version` is the last one it has processed, its rows since then wait."""
+
+    version: int
+    since: int  # the clock when it fell behind, microseconds
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Progress after a version, kept for the mini-partitions that go on from there. Those that come by a `cut` stop there: of
+    the rows that came after it, some were late, which only this progress tells.
+    """
+
+    frontiers: dict[str, Frontier]
+    cut: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"frontiers": {name: asdict(one) for name, one in self.frontiers.items()}, "cut": self.cut}
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> Mark:
+        """The inverse of `to_json`."""
+        return Mark({name: _frontier_from_json(one) for name, one in value["frontiers"].items()}, value["cut"])
+
+
 Files = dict[str, tuple[ResultFile, ...]]
 
 
@@ -143,6 +174,8 @@ class Manifest:
     clock: int = 0  # microseconds, by which the batch told silence and implausible values
     tables: dict[str, TableVersion] = field(default_factory=dict)  # that the batch used
     load: dict[str, Any] = field(default_factory=dict)  # what each slot and mini-partition did
+    waiting: dict[int, WaitingPid] = field(default_factory=dict)  # mini-partitions that are behind
+    marks: dict[int, Mark] = field(default_factory=dict)  # by version
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +209,9 @@ def encode(manifest: Manifest) -> bytes:
         "report": manifest.report,
         "load": manifest.load,
     }
+    if manifest.waiting:
+        state["waiting"] = {str(pid): list(astuple(one)) for pid, one in manifest.waiting.items()}
+        state["marks"] = {str(version): mark.to_json() for version, mark in manifest.marks.items()}
     body = f"{compact(outputs)}\n{compact(state)}\n".encode()
     return body + checksum(body)
 
@@ -213,6 +249,8 @@ def decode(data: bytes, version: int) -> Manifest:
         clock=state.get("clock", 0),
         tables={name: TableVersion.from_json(table) for name, table in state.get("tables", {}).items()},
         load=state.get("load", {}),
+        waiting={int(pid): WaitingPid(*one) for pid, one in state.get("waiting", {}).items()},
+        marks={int(version): Mark.from_json(one) for version, one in state.get("marks", {}).items()},
     )
 
 

@@ -58,6 +58,7 @@ class SegmentMeta:
     tier: int = 0  # how often its rows have been merged
     input: int = 0  # of the node
     parked: bool = False
+    waiting: bool = False  # rows that came and are not processed yet, as they came
 
     @property
     def live_bytes(self) -> int:
@@ -83,7 +84,7 @@ class SegmentMeta:
         return SegmentMeta(**known)
 
 
-_USUAL = {"tier": 0, "input": 0, "parked": False}
+_USUAL = {"tier": 0, "input": 0, "parked": False, "waiting": False}
 
 
 @lru_cache(maxsize=4096)  # the segments of a slot mostly have the same pids, batch after batch
@@ -102,7 +103,15 @@ def pids_from_hex(text: str) -> tuple[int, ...]:
 
 
 def write_segment(
-    store: Store, path: str, node: str, table: pa.Table, span: Span, epoch: int, tier: int = 0, input: int = 0
+    store: Store,
+    path: str,
+    node: str,
+    table: pa.Table,
+    span: Span,
+    epoch: int,
+    tier: int = 0,
+    input: int = 0,
+    waiting: bool = False,
 ) -> SegmentMeta:
     """Write state rows, already sorted by `pid`, as the segment `path`; durable when it returns."""
     if "pid" not in table.column_names or table.schema.field("pid").type != pa.uint16() or table["pid"].null_count:
@@ -117,7 +126,8 @@ def write_segment(
                 writer.write_table(table)
             size = sink.tell()
         store.sync(path)
-    return SegmentMeta(path, node, table.num_rows, size, tuple(ends), span, table.num_rows, epoch, tier, input)
+    rows = table.num_rows
+    return SegmentMeta(path, node, rows, size, tuple(ends), span, rows, epoch, tier, input, waiting=waiting)
 
 
 def pid_ends(node: str, table: pa.Table) -> dict[int, int]:

@@ -1,0 +1,60 @@
+"""The transient skew buffer: which mini-partitions of a slot sit out a batch (document 002, section 4).
+
+Flux lets a producer go on while one consumer has a burst, by a buffer in front of it that all mini-partitions share. Here all
+slots of a batch meet at a barrier, so a burst in one holds up all. A mini-partition that sits out a batch is behind: its
+rows wait as they came, and are processed later as if they had just come. The rule, for a slot and a batch:
+
+* a slot may have `TOLERANCE` times the mean rows of a slot, and `LEAST` in any case; while it has no more, nothing waits and
+  what waited is taken;
+* beyond, mini-partitions with `HOT` times the mean rows of a mini-partition sit out: the smallest that is enough, or else the
+  largest and then on. Others never wait: they are not what is too much;
+* none for longer than the time that was given: who would be past it when the next batch comes, at the pace of the last
+  one, is taken. Nor may more bytes wait in a slot than was given.
+
+A batch without rows takes all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headrace.program.messages import Absorb
+
+TOLERANCE = 1.2
+HOT = 4.0
+LEAST = 10_000
+
+
+@dataclass(frozen=True)
+class PidLoad:
+    """What a mini-partition has to do: rows of this batch and those that waited, their bytes, and since when the first waits."""
+
+    pid: int
+    rows: int
+    bytes: int
+    since: int  # microseconds; of one that is not behind, now
+
+
+def choose_deferred(
+    absorb: Absorb, now: int, loads: Iterable[PidLoad], slot_mean: float, pid_mean: float
+) -> frozenset[int]:
+    """The mini-partitions of a slot that sit out a batch with so many rows by slot and by mini-partition, on average."""
+    every = list(loads)
+    excess = sum(one.rows for one in every) - max(LEAST, TOLERANCE * slot_mean)
+    if slot_mean <= 0 or excess <= 0:
+        return frozenset()
+    may_wait = [
+        one for one in every if one.rows > HOT * pid_mean and now + absorb.pace <= one.since + absorb.time
+    ]
+    may_wait.sort(key=lambda one: (one.rows, one.pid))
+    chosen: set[int] = set()
+    room = absorb.bytes
+    while may_wait and excess > 0:
+        enough = next((i for i, one in enumerate(may_wait) if one.rows >= excess), len(may_wait) - 1)
+        one = may_wait.pop(enough)
+        if one.bytes <= room:
+            chosen.add(one.pid)
+            room -= one.bytes
+            excess -= one.rows
+    return frozenset(chosen)

@@ -1,0 +1,323 @@
+"""Turns: which mini-partitions of a slot go together, from which progress to which, with which rows (document 002, sections
+4 and 6).
+
+Usually a batch has one turn: all mini-partitions, from the progress before the batch to the progress after it. There are more
+where some are *behind*, or where together they need more memory than a slot has. Turns with different mini-partitions have
+nothing to do with each other: state, rows and results are by mini-partition, and whatever joins or aggregates across them is
+behind an exchange.
+
+A mini-partition that sits out a batch is behind from then on: its rows are written as they came, as segments of their
+own (`SegmentMeta.waiting`), and the manifest says which version it has processed last. When it is taken, the rows are
+absorbed as if they had just come, and progress goes in one step from that version's to now. One step is as good as several, as
+long as no row was late when it came: a late row counts in windows that were open *then*. Progress of the version before
+such rows is kept as a *cut*, and the step is made in two.
+
+Levels after the first see what all mini-partitions have reached: the meld of their frontiers. Rows still to come of one that
+is behind are not behind its own frontier, so not behind the meld. What reaches them by a way around it, rows of streams
+that a later level reads and that may be late, would be measured by the wrong progress: `find_obstacle` names such sets.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.balance.choose_deferred import PidLoad, choose_deferred
+from headrace.balance.rotate_pids import find_limit, rotate_pids
+from headrace.kernels.node_segments import NodeSegments, find_sizes
+from headrace.program.messages import Frontiers, Orders
+from headrace.program.program import (
+    Compute,
+    LookUp,
+    Node,
+    PaneNode,
+    Program,
+    RowNode,
+    Send,
+    TransitNode,
+)
+from headrace.progress import NOTHING_KNOWN, Frontier, meld
+from headrace.progress.waits import meld_waits
+from headrace.state import SegmentMeta, Span, WaitingPid, pids_of, read_segment, write_segment
+from headrace.state.leaf_numbers import list_owners
+
+Arrived = Sequence[tuple[str, pa.Table]]  # by node
+FrontierMap = Mapping[str, Frontier]  # by stream
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Mini-partitions, their progress before and after, and their rows."""
+
+    pids: frozenset[int]
+    before: FrontierMap
+    after: FrontierMap
+    read_rows: Callable[[], Iterator[tuple[str, pa.Table]]]
+    waited: bool = False  # whether rows of the level before were incomplete up to `before`
+    waits: bool = False  # whether they are up to `after`
+
+
+class Step(NamedTuple):
+    """Progress from where to where, by which rows that waited, and whether also by those of this batch."""
+
+    before: FrontierMap
+    after: FrontierMap
+    waited: Sequence[SegmentMeta] = ()
+    last: bool = True
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What a slot does in a batch, and what it leaves."""
+
+    turns: tuple[Turn, ...]
+    segments: tuple[SegmentMeta, ...]  # before the first turn
+    behind: FrontierMap | None = None  # what all its mini-partitions have reached, if not all of the batch's progress
+    waiting: dict[int, WaitingPid] = field(default_factory=dict)
+    cut: bool = False
+
+
+def plan_turns(
+    program: Program,
+    orders: Orders,
+    level: int,
+    slot: int,
+    progress: Frontiers,
+    behind: FrontierMap | None,
+    arrived: Arrived,
+    sent: int,
+) -> Turns:
+    """The turns of a slot that was sent `arrived`, of `sent` rows for all slots; `behind` is what the level before says."""
+    pids = pids_of(orders.route, slot)
+    before, after = ({s: p.frontier for s, p in each.items()} for each in (orders.progress, progress))
+    split = _Splitting(program, orders, level, arrived)
+    if level:
+        reached = meld_marks(orders, before, orders.waiting.values()) if orders.waiting else before
+        turns = split.rotate(pids, lambda _: [Step(reached, after if behind is None else behind)])
+        turns = [replace(turn, waited=bool(orders.waiting), waits=behind is not None) for turn in turns]
+        return Turns(tuple(turns), orders.segments, behind)
+    may_wait = orders.flush is None and not orders.stale
+    out = find_deferred(program, orders, pids, arrived, sent) if may_wait else frozenset[int]()
+    held = {pid: one for pid, one in orders.waiting.items() if pid in pids}
+    turns = []
+    for version in sorted({one.version for pid, one in held.items() if pid not in out}):
+        group = frozenset(pid for pid, one in held.items() if one.version == version) - out
+        turns += split.rotate(group, partial(split.catch_up, version, before, after))
+    current = pids - held.keys() - out
+    if current or not turns:
+        turns += split.rotate(current, lambda _: [Step(before, after)])
+    if not out and not held:
+        return Turns(tuple(turns), orders.segments)
+    keeper = _WaitingRows(program, orders, arrived)
+    waiting, written = keeper.write(out, held)
+    return Turns(
+        tuple(turns),
+        (*keeper.release(held.keys() - out), *written),
+        meld_marks(orders, after, waiting.values()) if waiting else None,
+        waiting,
+        split.has_late(out.intersection(held), before),
+    )
+
+
+def meld_marks(orders: Orders, rest: FrontierMap, waiting: Iterable[WaitingPid]) -> FrontierMap:
+    """What mini-partitions that are behind have reached, and the `rest`."""
+    now = {s: p.frontier for s, p in orders.progress.items()}
+    versions = {one.version for one in waiting}
+    reached = [find_mark(orders, version, now) for version in versions]
+    return {s: meld([known, *(each.get(s, NOTHING_KNOWN) for each in reached)]) for s, known in rest.items()}
+
+
+def find_mark(orders: Orders, version: int, now: FrontierMap) -> FrontierMap:
+    """Progress after a version; that of the last one is in the orders."""
+    return now if version == orders.version - 1 else orders.marks[version].frontiers
+
+
+def find_deferred(
+    program: Program, orders: Orders, pids: frozenset[int], arrived: Arrived, sent: int
+) -> frozenset[int]:
+    """The mini-partitions that sit out this batch."""
+    absorb = orders.absorb
+    if absorb is None or find_obstacle(program) is not None:
+        return frozenset()
+    count = count_numbers(orders)
+    rows, size = np.zeros(count, np.int64), np.zeros(count)
+    for _, table in arrived:
+        counts = np.bincount(table["pid"].to_numpy(), minlength=count)
+        rows += counts
+        size += counts * (table.nbytes / max(table.num_rows, 1))
+    nothing = WaitingPid(0, orders.now, 0, 0)
+    behind = {pid: orders.waiting.get(pid, nothing) for pid in pids}
+    loads = [PidLoad(p, int(rows[p]) + w.rows, int(size[p]) + w.bytes, w.since) for p, w in behind.items()]
+    return choose_deferred(absorb, orders.now, loads, sent / orders.slots, sent / program.pids)
+
+
+def find_obstacle(program: Program) -> str | None:
+    """Why rows of a set must not wait; None if they may."""
+    if keeps_folders(program):
+        return "slots read rows of folders by themselves"
+    reached = {n.view for n in program.transit_nodes()}
+    for step in (s for level in program.levels for s in level.steps):
+        if isinstance(step, (Compute, LookUp)) and step.source in reached:
+            reached.add(step.view)
+        elif isinstance(step, Send) and step.source in reached and not step.local:
+            return f"rows of {program.node(step.node).label} are looked up first and may be late"
+    for node in program.nodes:
+        if node.level and isinstance(node, (PaneNode, TransitNode)) and node.feeds:
+            return f"{node.label} has rows of streams beside results of queries, and these may be late"
+    return None
+
+
+def keeps_folders(program: Program) -> bool:
+    """Whether rows stay in the mini-partitions of the folders they were read from, which their keys do not tell."""
+    return bool(program.fed_nodes(by_folder=True))
+
+
+class _Splitting:
+    """The rows of a slot by turns."""
+
+    def __init__(self, program: Program, orders: Orders, level: int, arrived: Arrived) -> None:
+        self.program, self.orders, self.arrived = program, orders, arrived
+        self.nodes = {n.name: n for n in program.nodes if n.level == level}
+        self.count = count_numbers(orders)
+
+    def rotate(self, pids: frozenset[int], list_steps: Callable[[frozenset[int]], list[Step]]) -> list[Turn]:
+        """Turns of mini-partitions in groups that fit in memory, each through its steps."""
+        whole = keeps_folders(self.program) or bool(self.orders.stale)
+        parts = [pids] if whole else rotate_pids(pids, self._find_sizes(pids), self.orders.memory)
+        return [
+            Turn(part, step.before, step.after, partial(self._read, part, step))
+            for part in parts
+            for step in list_steps(part)
+        ]
+
+    def catch_up(
+        self, version: int, before: FrontierMap, after: FrontierMap, pids: frozenset[int]
+    ) -> list[Step]:
+        """From the progress of a version to now, with a step for each cut in between."""
+        last, marks = self.orders.version - 1, self.orders.marks
+        stops = sorted(v for v, mark in marks.items() if mark.cut and v > version)
+        if last not in (version, *stops) and self.has_late(pids, before):
+            stops.append(last)
+        waited = [m for m in self.orders.segments if m.waiting and not pids.isdisjoint(m.pids)]
+        steps = []
+        for stop in stops:
+            here = [m for m in waited if version < m.epoch <= stop]
+            steps.append(Step(find_mark(self.orders, version, before), find_mark(self.orders, stop, before), here, False))
+            version = stop
+        here = [m for m in waited if m.epoch > version]
+        return [*steps, Step(find_mark(self.orders, version, before), after, here)]
+
+    def has_late(self, pids: frozenset[int], before: FrontierMap) -> bool:
+        """Whether a row of this batch may be late for these mini-partitions."""
+        return bool(pids) and any(
+            is_late(self.nodes[node], part, before)
+            for node, table in self.arrived
+            if (part := take_pids(table, pids, self.count)).num_rows
+        )
+
+    def _read(self, pids: frozenset[int], step: Step) -> Iterator[tuple[str, pa.Table]]:
+        for meta in step.waited:
+            yield meta.node, read_segment(self.orders.store, meta, pids).replace_schema_metadata(None)
+        for node, table in self.arrived if step.last else ():
+            yield node, take_pids(table, pids, self.count)
+
+    def _find_sizes(self, pids: frozenset[int]) -> dict[int, int]:
+        """Bytes of state and input, if they may be more than memory is there for."""
+        memory, store = self.orders.memory, self.orders.store
+        live = [m for m in self.orders.segments if m.node in self.nodes]
+        most = sum(m.live_bytes for m in live) + sum(t.nbytes for _, t in self.arrived)
+        if memory is None or most <= find_limit(memory):
+            return {}
+        size = np.zeros(self.count)
+        for node in self.nodes:
+            size += NodeSegments(store, node, live, pids, 0).count_rows(self.count)[1]
+        for _, table in self.arrived:
+            counts = np.bincount(table["pid"].to_numpy(), minlength=self.count)
+            size += counts * (table.nbytes / max(table.num_rows, 1))
+        return {pid: int(size[pid]) for pid in pids}
+
+
+class _WaitingRows:
+    """Rows that wait: written when they come, let go of when they are taken."""
+
+    def __init__(self, program: Program, orders: Orders, arrived: Arrived) -> None:
+        self.program, self.orders, self.arrived = program, orders, arrived
+
+    def write(
+        self, pids: frozenset[int], held: Mapping[int, WaitingPid]
+    ) -> tuple[dict[int, WaitingPid], list[SegmentMeta]]:
+        """The rows of these mini-partitions as segments, and what waits of each from now on."""
+        count = count_numbers(self.orders)
+        rows, size = np.zeros(count, np.int64), np.zeros(count)
+        written = []
+        for name in dict.fromkeys(node for node, _ in self.arrived):
+            tables = [take_pids(t, pids, count) for node, t in self.arrived if node == name]
+            table = pa.concat_tables(tables)
+            if table.num_rows:
+                table = table.take(pa.array(np.argsort(table["pid"].to_numpy(), kind="stable")))
+                meta = self._write(self.program.node(name), table)
+                counts = np.bincount(table["pid"].to_numpy(), minlength=count)
+                rows += counts
+                size += counts * (meta.bytes / meta.rows)
+                written.append(meta)
+        waiting = {}
+        for pid in pids:
+            old = held.get(pid, WaitingPid(self.orders.version - 1, self.orders.now, 0, 0))
+            waiting[pid] = WaitingPid(old.version, old.since, old.rows + int(rows[pid]), old.bytes + int(size[pid]))
+        return waiting, written
+
+    def _write(self, node: Node, table: pa.Table) -> SegmentMeta:
+        version = self.orders.version
+        path = f"segments/{node.name}/{version:012d}-{uuid.uuid4().hex}.arrow"
+        span = pc.min_max(table[_time_of(node)])
+        low, high = (span[end].as_py() or 0 for end in ("min", "max"))
+        width = node.grid.width if isinstance(node, PaneNode) else 1
+        return write_segment(
+            self.orders.store, path, node.name, table, Span(low, high + width), version, waiting=True
+        )
+
+    def release(self, pids: Iterable[int]) -> Iterator[SegmentMeta]:
+        """The segments of before the batch, without the rows of these mini-partitions that waited."""
+        taken = frozenset(pids)
+        for meta in self.orders.segments:
+            mine = [pid for pid in meta.pids if pid in taken] if meta.waiting else []
+            left = meta.release(mine, int(find_sizes(self.orders.store, meta)[mine].sum())) if mine else meta
+            if left is not None:
+                yield left
+
+
+def count_numbers(orders: Orders) -> int:
+    """More than the largest number of a mini-partition."""
+    return len(list_owners(orders.route))
+
+
+def take_pids(table: pa.Table, pids: frozenset[int], count: int) -> pa.Table:
+    """The rows of these mini-partitions."""
+    wanted = np.zeros(count, bool)
+    wanted[list(pids)] = True
+    mine = wanted[table["pid"].to_numpy()]
+    return table if mine.all() else table.filter(pa.array(mine))
+
+
+def is_late(node: Node, rows: pa.Table, before: FrontierMap) -> bool:
+    """Whether one of these rows may be behind what was known before it came. Joins take none that is."""
+    if isinstance(node, RowNode):
+        return False
+    known = meld_waits(node.waits, before)
+    bounds = [b for b in (known.bound, *(own for _, own in known.groups)) if b is not None]
+    first = pc.min(rows[_time_of(node)]).as_py()
+    if not bounds or first is None:
+        return False
+    width = node.grid.width if isinstance(node, PaneNode) else 1  # a pane's windows end with it, or later
+    return bool(first + width <= max(bounds))
+
+
+def _time_of(node: Node) -> str:
+    return "pane" if isinstance(node, PaneNode) else "_t"
