@@ -202,6 +202,8 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "3",
         "--balance",
         "hybrid",
+        "--absorb",
+        "2 seconds",
         "--partition-by",
         "k",
         "--master",
@@ -219,6 +221,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "conf": {},
         "balance": "hybrid",
         "partition_by": "k",
+        "absorb": "2 seconds",
     }
     assert sql == {"text": SCRIPT, "base": tmp_path}
     del start["on_batch"]

@@ -167,6 +167,12 @@ def _retain(_: click.Context, __: click.Parameter, value: str | None) -> str | N
     return _checked(parse_retention, value)
 
 
+def _absorb(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_absorb
+
+    return _checked(parse_absorb, value)
+
+
 def _slots(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
     if value is None or value == "auto":
         return value
@@ -202,6 +208,9 @@ def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
               "to its trigger, its backlog and Spark's executors.")  # fmt: skip
 @click.option("--balance", type=click.Choice(POLICY_NAMES), default=POLICY_NAMES[0], show_default=True,
               help="How mini-partitions move between slots while the set runs.")  # fmt: skip
+@click.option("--absorb", metavar="DURATION", callback=_absorb,
+              help="Let rows of a mini-partition with a burst wait, at most so long, so that the others are not held up, "
+              "e.g. '2 seconds'.  [default: nothing waits]")  # fmt: skip
 @click.option("--partition-by", metavar="KEYS",
               help="Partition state by this where it serves, e.g. 'srcIP, destIP'.  [default: by what is best]")  # fmt: skip
 @click.option(
@@ -227,6 +236,7 @@ def run(
     settings: dict[str, str],
     slots: int | str | None,
     balance: str,
+    absorb: str | None,
     partition_by: str | None,
     sinks: tuple[str, ...],
     retain: str | None,
@@ -283,6 +293,7 @@ def run(
         conf=settings | {k: v for k, v in asked.items() if v},
         balance=balance,
         partition_by=partition_by,
+        absorb=absorb,
     )
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)

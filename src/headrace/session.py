@@ -49,7 +49,7 @@ from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
 from headrace.state import ManifestLog, Store
 from headrace.state.slot_requests import AUTO, check_slot_count
-from headrace.windows.duration import parse_retention, parse_trigger
+from headrace.windows.duration import parse_absorb, parse_retention, parse_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -138,12 +138,14 @@ class Session:
         conf: Mapping[str, str] | None = None,
         balance: str | None = None,
         partition_by: str | None = None,
+        absorb: str | None = None,
     ) -> None:
         if slots is not None and slots != AUTO:
             check_slot_count(slots)
         if balance is not None:
             find_policy(balance)
         self._balance, self._partition_by = balance, partition_by
+        self._absorb = parse_absorb(absorb) if absorb is not None else None
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._slots = slots
@@ -369,6 +371,7 @@ class Session:
             self._tables,
             self._balance,
             self._partition_by,
+            self._absorb,
         )
 
     def results(self, name: str) -> Any:

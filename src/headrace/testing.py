@@ -46,6 +46,7 @@ from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 from headrace.state import Manifest, Store, TableFile
+from headrace.windows.duration import parse_absorb
 
 Rows = Sequence[Sequence[Any]]
 Pushed = Rows | Mapping[str, Rows]  # or by folder
@@ -70,6 +71,7 @@ class LocalRun:
         balance: str = "static",
         partition_by: str | None = None,
         broadcast: int | None = None,
+        absorb: str | None = None,
     ) -> None:
         binder = Binder(user or ())
         for statement in parse_script(script):
@@ -91,6 +93,8 @@ class LocalRun:
         )
         self.driver.memory, self.driver.scratch = memory, self._directory.name
         self.driver.in_background = False
+        if absorb is not None:
+            self.driver.absorb_bursts(parse_absorb(absorb))
         self.driver.file.save(store)
         self.driver.clock = clock or self.driver.clock
         self.driver.read_bounds = BoundsReader(binder.graph(), bounds or {}, {}).read

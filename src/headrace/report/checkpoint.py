@@ -55,6 +55,12 @@ def summarize(log: ManifestLog) -> dict[str, Any]:
         "nodes": _nodes(last, _labels(log)),
         "slots": [{"slot": slot, **sizes} for slot, sizes in sorted(slots.items())],
         "mini_partitions": pids,
+        "waiting": [
+            {"pid": pid, "part": describe_leaf(find_leaf(pid, len(last.route))), "slot": find_owner(last.route, pid),
+             "rows": one.rows, "bytes": one.bytes, "since_batch": one.version + 1,
+             "behind_seconds": (last.clock - one.since) / 1e6}
+            for pid, one in sorted(last.waiting.items())
+        ],
         "out_of_reach": [asdict(loss) for loss in log.faults()],
     }
 
@@ -204,6 +210,14 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
         draw_table("state by slot", ("slot", "mini-partitions", "rows", "size"), slots),
         draw_table("largest mini-partitions", ("node", "pid", "slot", "rows", "size", "segments"), rows),
     ]
+    waiting = [
+        (w["part"], f"{w['slot']}", f"{w['rows']:,}", text.size(w["bytes"]), f"{w['since_batch']}",
+         text.span(w["behind_seconds"]))
+        for w in summary.get("waiting", ())
+    ]  # fmt: skip
+    if waiting:
+        names = ("pid", "slot", "rows", "size", "since batch", "behind")
+        parts.insert(-1, draw_table("mini-partitions whose rows wait", names, waiting))
     if len(listed) < len(pids):
         parts.append(Text(f"… {len(pids) - len(listed):,} more; --all lists them", style="dim"))
     return Group(*parts)

@@ -193,6 +193,8 @@ class LiveView:
             way = "divided" if table.divided else "broadcast"
             slots.append(f"  {text.one_line(name)} ", style="dim")
             slots.append(f"{text.size(table.bytes)} {way}")
+        if last.waiting_rows:
+            slots.append(f"  waiting {last.waiting_rows:,} rows, {text.span(last.behind_seconds)} behind", style="yellow")
         for note in last.notes:
             slots.append(f"  {text.one_line(note)}", style="yellow")
         for one in (line, slots):

@@ -37,6 +37,9 @@ def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
     yield "imbalance", f"{report.imbalance:.2f}"
     yield "moved", report.moved
     yield "model_error", "-" if report.model_error is None else f"{report.model_error:.2f}"
+    if report.waiting_rows:
+        yield "waiting_rows", report.waiting_rows
+        yield "behind", f"{report.behind_seconds:.3f}s"
     for name, stream in report.streams.items():
         key = f"stream.{_word(name)}"
         yield f"{key}.rows", stream.rows

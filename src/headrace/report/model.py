@@ -109,7 +109,8 @@ class BatchReport:
     bytes of those that came through an exchange. `imbalance` is the slowest slot over the mean, `moves` the mini-partitions
     that a policy or another number of slots gave to another slot before it: which, from where, to where. `heat` has a digit
     for each mini-partition, its load against the mean (`balance.heat_levels`). `model_error` is how far the model of seconds
-    is off, as a share of a slot's; None if it has not been tried. `notes` are for the user, like a request that was refused.
+    is off, as a share of a slot's; None if it has not been tried. `waiting_rows` of mini-partitions with a burst wait after it,
+    the first of them for `behind_seconds`. `notes` are for the user, like a request that was refused.
     `static_tables` are those that were looked up.
     """
 
@@ -134,6 +135,8 @@ class BatchReport:
     model_error: float | None = None
     notes: tuple[str, ...] = ()
     static_tables: Mapping[str, TableReport] = field(default_factory=dict)
+    waiting_rows: int = 0
+    behind_seconds: float = 0.0
 
     @property
     def moved(self) -> int:

@@ -68,6 +68,8 @@ def make_report(
         static_tables={
             name: TableReport(t.rows, t.bytes, t.divided, t.read_at) for name, t in manifest.tables.items()
         },
+        waiting_rows=sum(one.rows for one in manifest.waiting.values()),
+        behind_seconds=max((manifest.clock - one.since for one in manifest.waiting.values()), default=0) / 1e6,
     )
 
 

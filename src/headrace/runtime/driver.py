@@ -25,12 +25,13 @@ from headrace.kernels.commit import (
     make_orders,
 )
 from headrace.kernels.slot import fold_progress
+from headrace.kernels.slot_turns import find_obstacle
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, Settings, optimize
 from headrace.optimizer.plan import Typer
 from headrace.physical.lower import lower
-from headrace.program.messages import Orders, SlotReport
+from headrace.program.messages import Absorb, Orders, SlotReport
 from headrace.program.program import Program
 from headrace.progress import Observation
 from headrace.report.model import BatchReport
@@ -52,6 +53,7 @@ from headrace.state.slot_requests import SlotRequests, forget_requests, read_req
 
 COLLECT_EVERY = 50  # batches between two compactions
 GRACE = 600.0  # seconds that an unneeded file is left alone, for readers that began before
+WAITING_BYTES = 256 << 20  # of rows that may wait in a slot
 BALANCE = "headrace"  # the policy, unless another is asked for
 
 
@@ -90,6 +92,8 @@ class Driver:
         self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
         self._requests = SlotRequests()
         self.folder_watch = FolderWatch(program)
+        self._absorb: int | None = None  # microseconds that rows of a burst may wait; None: not at all
+        self._notes: tuple[str, ...] = ()  # for the report of the next batch
 
     @property
     def graph(self) -> Graph:
@@ -120,6 +124,7 @@ class Driver:
             tables,
             self.preaggregate,
             self.balancer.hot,
+            None if self._absorb is None else Absorb(self._absorb, WAITING_BYTES, now - self.manifest.clock),
         )
 
     def number_folders(self, names: Iterable[str]) -> dict[str, int]:
@@ -130,6 +135,23 @@ class Driver:
             self.file.folders = [*self.file.folders, *new]
             self.file.save(self.store)
         return {name: spread_number(number, self.program.pids) for number, name in enumerate(self.file.folders)}
+
+    def absorb_bursts(self, time: int) -> None:
+        """Let rows of mini-partitions with a burst wait, at most so many microseconds."""
+        self._absorb = time
+        obstacle = find_obstacle(self.program)
+        if obstacle is not None:
+            self._notes += (f"absorb: no row waits in this set, because {obstacle}",)
+
+    @property
+    def absorb(self) -> int | None:
+        """How long rows of a burst may wait, in microseconds; None if not at all."""
+        return self._absorb
+
+    def is_overdue(self) -> bool:
+        """Whether rows have waited as long as they may, and no batch came that took them."""
+        limit = 0 if self._absorb is None else self._absorb
+        return any(self.clock() >= one.since + limit for one in self.manifest.waiting.values())
 
     def rescale(self, slots: int) -> None:
         """Go on with another number of slots from the next batch on."""
@@ -159,11 +181,11 @@ class Driver:
             self.told = self.read_bounds()
 
     def make_heartbeat(self) -> Orders | None:
-        """The orders of a batch without rows, if the clock or what was told completes a window. Otherwise what is told is
-        read again, for the next time.
+        """The orders of a batch without rows, if rows wait, or if the clock or what was told completes a window. Otherwise what
+        is told is read again, for the next time.
         """
         orders = self.make_orders()
-        if brings_results(self.program, orders, fold_progress(self.program, orders, ())):
+        if orders.waiting or brings_results(self.program, orders, fold_progress(self.program, orders, ())):
             return orders
         self._read_bounds()
         return None
@@ -183,7 +205,7 @@ class Driver:
         manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
         load = self.balancer.read(reports, orders)
         labels = {node.name: node.label for node in self.program.nodes}
-        notes = (*self._requests.refused, *self.balancer.describe(orders, reports, labels))
+        notes = (*self._requests.refused, *self._notes, *self.balancer.describe(orders, reports, labels))
         if self.tables is not None:
             notes += tuple(self.tables.notes())
         if self.follower is not None:
@@ -194,7 +216,7 @@ class Driver:
         manifest = replace(manifest, report=report.to_json(), load=load.to_json())
         self.lock.check()
         self.log.publish(manifest)
-        before, self.manifest = self.manifest, manifest
+        before, self.manifest, self._notes = self.manifest, manifest, ()
         self.balancer.observe(load)
         if self.follower is not None:
             self.follower.observe(load.seen, report.rows, report.seconds)

@@ -9,6 +9,7 @@ manifest names.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -108,7 +109,7 @@ class Run:
         if self._error is not None and not self._interrupted:  # a heartbeat's; a batch's comes as an exception
             self._end(flush=False)
             raise self._explain(RuntimeError()) from self._error
-        self._end(flush=self._flush)
+        self._end(flush=self._flush, drain=True)
         return True
 
     def stop(self) -> None:
@@ -124,7 +125,7 @@ class Run:
         except Exception as e:
             self._end(flush=False)
             raise self._explain(e) from e
-        self._end(flush=self._flush and not failed)
+        self._end(flush=self._flush and not failed, drain=not failed)
 
     def _explain(self, error: Exception) -> HeadraceError:
         """An error of the batch under way: ours, or Spark's own before it called us."""
@@ -140,7 +141,7 @@ class Run:
     def active(self) -> bool:
         return not self._ended and bool(self._query.isActive)
 
-    def _end(self, flush: bool) -> None:
+    def _end(self, flush: bool, drain: bool = False) -> None:
         with self._ending:
             if self._ended:
                 return
@@ -148,8 +149,8 @@ class Run:
             if self._beats is not None:
                 self._beats.join()
             try:
-                if flush:
-                    self._run_flush()
+                if flush or (drain and self.manifest.waiting):
+                    self._run_last(flush)
             finally:
                 self._ended = True
                 self.driver.close()
@@ -224,17 +225,22 @@ class Run:
 
     # -- heartbeats --------------------
     def _start_heartbeats(self, trigger: dict[str, Any]) -> None:
-        """Spark does not call us while nothing comes; then a thread of ours looks at the clock (document 003 §8.1)."""
+        """Spark does not call us while nothing comes; then a thread of ours looks at the clock (document 003 §8.1), and after
+        rows that wait.
+        """
         idle = [s.idle for s in self.driver.program.streams if s.idle is not None]
-        if not idle or "availableNow" in trigger:
+        absorb = self.driver.absorb
+        if (not idle and absorb is None) or "availableNow" in trigger:
             return
-        silence = min(idle) / 1e6 + read_interval(trigger)  # Spark looks no sooner
-        self._beats = InheritableThread(target=self._beat, args=(silence,), daemon=True)
+        silence = min(idle) / 1e6 + read_interval(trigger) if idle else math.inf  # Spark looks no sooner
+        pause = min(silence, math.inf if absorb is None else absorb / 1e6) / 4
+        self._beats = InheritableThread(target=self._beat, args=(silence, min(max(pause, 0.05), 5.0)), daemon=True)
         self._beats.start()
 
-    def _beat(self, silence: float) -> None:
-        while not self._silenced.wait(min(max(silence / 4, 0.05), 5.0)):
-            if time.monotonic() - self._idle_since < silence or not self._in_batch.acquire(blocking=False):
+    def _beat(self, silence: float, pause: float) -> None:
+        while not self._silenced.wait(pause):
+            quiet_for = time.monotonic() - self._idle_since
+            if (quiet_for < silence and not self.driver.is_overdue()) or not self._in_batch.acquire(blocking=False):
                 continue
             try:
                 if self._stopping or self._query.lastProgress is None:  # Spark has not looked for rows yet
@@ -254,12 +260,12 @@ class Run:
             finally:
                 self._in_batch.release()
 
-    def _run_flush(self) -> None:
-        """A batch without rows that closes every window."""
-        if not self.driver.can_flush():
+    def _run_last(self, flush: bool) -> None:
+        """A batch without rows, that takes those that wait and, in a flush, closes every window."""
+        if flush and not self.driver.can_flush():
             return
         try:
-            orders = self.driver.make_orders(flush=True)
+            orders = self.driver.make_orders(flush=flush)
             self._finish(self._prepare(orders.slots), orders, self.manifest.batch_id)
         except Exception as e:
             raise explain_error(e, None) from e

@@ -63,6 +63,7 @@ def start(
     tables: dict[str, Any] | None = None,
     balance: str | None = None,
     partition_by: str | None = None,
+    absorb: int | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -103,6 +104,8 @@ def start(
             forget_requests(store)
             driver.follower = SlotFollower(lambda: read_capacity(spark), driver.program.pids, read_interval(trigger))
         driver.preaggregate = read_preaggregation(spark)
+        if absorb is not None:
+            driver.absorb_bursts(absorb)
         driver.retention = Retention(retain=retain)
         driver.file.save(store)
         trim_source_logs(store, [dict(stream.options) for stream in plan.graph.streams.values()])

@@ -86,6 +86,17 @@ def parse_trigger(trigger: str) -> int:
     return found // 1000
 
 
+def parse_absorb(absorb: str) -> int:
+    """The microseconds that rows of a burst may wait."""
+    try:
+        found = ticks(absorb, "us")
+    except OptionError as e:
+        raise OptionError(f"absorb: {e}") from e
+    if found <= 0:
+        raise OptionError(f"absorb: {absorb!r} lets nothing wait; expected a duration like '2 seconds'")
+    return found
+
+
 def parse_retention(retain: str) -> float:
     """The seconds that results are kept."""
     try:

@@ -1,0 +1,201 @@
+"""The transient skew buffer: who waits, for how long at most, and that nobody sees it in the results (document 002, section 4)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.balance import choose_deferred as rule
+from headrace.balance.choose_deferred import HOT, LEAST, TOLERANCE, PidLoad, choose_deferred
+from headrace.cli import main
+from headrace.errors import OptionError
+from headrace.program.messages import Absorb
+from headrace.report.log import log_line
+from headrace.report.model import BatchReport
+from headrace.runtime import driver
+from headrace.testing import LocalRun
+
+SECOND = 1_000_000
+SCRIPT = """
+CREATE STREAM s (t BIGINT, k INT, v INT) PROGRESSING ON t ORDERED FROM 'memory';
+CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k;
+CREATE QUERY total AS SELECT sum(n) AS n FROM q;
+"""
+LOOKED_UP = """
+CREATE STREAM s (t BIGINT, k INT, v INT) PROGRESSING ON t ORDERED FROM 'memory';
+CREATE TABLE names (k INT, name STRING) FROM 'memory';
+CREATE QUERY q AS SELECT names.name, count(*) AS n FROM s [RANGE 10] JOIN names ON s.k = names.k GROUP BY names.name;
+"""
+HOT_KEY = 7
+
+loads = st.lists(
+    st.builds(PidLoad, st.integers(0, 200), st.integers(0, 80_000), st.integers(0, 1000), st.integers(0, 100)),
+    max_size=12,
+    unique_by=lambda one: one.pid,
+)
+
+
+@given(loads, st.integers(0, 60), st.integers(0, 20), st.integers(0, 3000), st.floats(0, 20_000), st.floats(0, 5000))
+def test_who_waits(loads: list[PidLoad], time: int, pace: int, size: int, slot_mean: float, pid_mean: float) -> None:
+    """Only the hot, only in time, within the bytes, only in a slot that has too much; and none of them for nothing."""
+    absorb, now = Absorb(time, size, pace), 100
+    out = choose_deferred(absorb, now, loads, slot_mean, pid_mean)
+    waiting = [one for one in loads if one.pid in out]
+    assert len(waiting) == len(out)
+    room = max(LEAST, TOLERANCE * slot_mean)
+    total = sum(one.rows for one in loads)
+    if total <= room or slot_mean == 0:
+        assert not out
+    assert all(one.rows > HOT * pid_mean and now + pace <= one.since + time for one in waiting)
+    assert sum(one.bytes for one in waiting) <= size
+    left = total - sum(one.rows for one in waiting)
+    assert all(left + one.rows > room for one in waiting), "as few as are enough"
+    if left > room and slot_mean > 0:  # then nobody else could have waited
+        spare = size - sum(one.bytes for one in waiting)
+        others = [one for one in loads if one.pid not in out and one.rows > HOT * pid_mean]
+        assert not [one for one in others if now + pace <= one.since + time and one.bytes <= spare]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = SECOND
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def batch(i: int, burst: int = 0) -> list[tuple[int, int, int]]:
+    rows = [(10 * i + 1, k, k) for k in range(40)] + [(10 * i + 2, HOT_KEY, j) for j in range(burst)]
+    return [*rows, (10 * i + 9, 0, 0)]
+
+
+def start(clock: Clock, monkeypatch: pytest.MonkeyPatch, absorb: str | None = "2 seconds", **more: Any) -> LocalRun:
+    monkeypatch.setattr(rule, "LEAST", 100)
+    run = LocalRun(SCRIPT, slots=2, absorb=absorb, clock=clock, **more)
+    run.driver.preaggregate = False  # a burst of one key is a burst of rows
+    return run
+
+
+def keys_of(run: LocalRun, manifest: Any) -> set[int]:
+    return {row[0] for row in run._read([f.path for f in manifest.results.get("q", ())], False)}
+
+
+def test_a_burst_waits_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of other mini-partitions close in time; those of the one with the burst, and the total of all, within two seconds."""
+    clock = Clock()
+    run, calm = start(clock, monkeypatch), start(clock, monkeypatch, None)
+    behind = []
+    for i in range(9):
+        clock.now += SECOND // 2
+        rows = batch(i, 300 if i in (3, 4) else 0)
+        found, usual = run.push(s=rows), calm.push(s=rows)
+        report = BatchReport.from_json(found.report)
+        assert usual.waiting == {}
+        behind.append(report.behind_seconds if found.waiting else None)
+        if found.waiting:
+            assert report.waiting_rows >= 300
+            assert f" waiting_rows={report.waiting_rows} behind={report.behind_seconds:.3f}s " in log_line(report)
+            assert keys_of(run, found) < keys_of(calm, usual), "others are not held up"
+            assert not found.results.get("total"), "the total waits for the burst"
+            assert HOT_KEY not in keys_of(run, found)
+            assert any(m.waiting for m in found.segments)
+    assert behind[:3] == [None] * 3
+    assert behind[3] == 0.0
+    assert 0.5 <= max(b for b in behind if b is not None) <= 1.5
+    assert behind[-1] is None
+    for query in ("q", "total"):
+        assert run.rows(query) == calm.rows(query) != []
+
+
+def test_rows_wait_no_longer_than_the_pace_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With batches that come every three seconds nothing may wait for two."""
+    clock = Clock()
+    run = start(clock, monkeypatch)
+    for i in range(5):
+        clock.now += 3 * SECOND
+        assert run.push(s=batch(i, 300 if i == 3 else 0)).waiting == {}
+
+
+def test_no_more_bytes_wait_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rows of a burst are more bytes than may wait, they are processed at once."""
+    clock = Clock()
+    monkeypatch.setattr(driver, "WAITING_BYTES", 1000)
+    run = start(clock, monkeypatch)
+    for i in range(5):
+        clock.now += SECOND // 2
+        assert run.push(s=batch(i, 300 if i == 3 else 0)).waiting == {}
+
+
+def test_what_waits_is_taken_when_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A heartbeat takes it; it is due when its time is over."""
+    clock = Clock()
+    run = start(clock, monkeypatch)
+    for i in range(4):
+        clock.now += SECOND // 2
+        run.push(s=batch(i, 300 if i == 3 else 0))
+    assert run.manifest.waiting
+    assert not run.driver.is_overdue()
+    clock.now += 2 * SECOND
+    assert run.driver.is_overdue()
+    assert run.beat()
+    assert not run.manifest.waiting
+    assert not run.driver.is_overdue()
+    assert not run.beat()
+    assert (HOT_KEY, 1, 20, 30) in run.rows("q")
+
+
+def test_a_run_without_the_option_takes_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that wait are in the checkpoint: `headrace state` tells of them, and a later run takes them."""
+    clock = Clock()
+    path = str(tmp_path / "checkpoint")
+    run = start(clock, monkeypatch, path=path)
+    for i in range(4):
+        clock.now += SECOND // 2
+        run.push(s=batch(i, 300 if i == 3 else 0))
+    waiting = run.manifest.waiting
+    run.close()
+    shown = CliRunner().invoke(main, ["state", path, "--format", "json"])
+    (told,) = json.loads(shown.output)["waiting"]
+    assert {told["pid"]: told["rows"]} == {pid: one.rows for pid, one in waiting.items()}
+    assert "mini-partitions whose rows wait" in CliRunner().invoke(main, ["state", path]).output
+    later = start(clock, monkeypatch, None, path=path)
+    clock.now += SECOND // 2
+    assert later.push(s=batch(4)).waiting == {}
+    later.flush()
+    assert Counter(r for r in later.rows("q") if r[0] == HOT_KEY)[(HOT_KEY, 301, 30, 40)] == 1
+
+
+def test_a_set_in_which_nothing_may_wait_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of streams that go to a later level could be late there by the wrong progress: then nothing waits, with a note."""
+    monkeypatch.setattr(rule, "LEAST", 0)
+    clock = Clock()
+    names = [(k, f"n{k % 3}") for k in range(40)]
+    run = LocalRun(LOOKED_UP, slots=2, absorb="2 seconds", clock=clock, tables={"names": names})
+    run.driver.preaggregate = False
+    notes = []
+    for i in range(4):
+        clock.now += SECOND // 2
+        found = run.push(s=batch(i, 300))
+        assert found.waiting == {}
+        notes.append(BatchReport.from_json(found.report).notes)
+    assert "no row waits in this set" in notes[0][0]
+    assert notes[1:] == [()] * 3
+
+
+def test_what_is_no_time_to_wait(tmp_path: Path) -> None:
+    """Refused before anything starts."""
+    for wrong in ("0 seconds", "soon"):
+        with pytest.raises(OptionError, match="absorb"):
+            LocalRun(SCRIPT, absorb=wrong)
+    file = tmp_path / "set.sql"
+    file.write_text(SCRIPT)
+    refused = CliRunner().invoke(main, ["run", str(file), "--checkpoint", str(tmp_path / "c"), "--absorb", "soon"])
+    assert refused.exit_code == 2
+    assert "absorb" in refused.output
