@@ -348,13 +348,20 @@ def _need_java() -> None:
         )
 
 
+_MEASURED = click.option(
+    "--checkpoint", metavar="DIR", type=click.Path(exists=True, file_okay=False),
+    help="Weigh partitionings by what the last batches there have measured.",
+)  # fmt: skip
+
+
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json", "dot", "html"]), default="text", show_default=True
 )
 @click.option("--verbose", "-v", is_flag=True, help="Also show what was weighed to partition streams, and the SQL of every step.")
-def explain(file: Path, format_: str, verbose: bool) -> None:
+@_MEASURED
+def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None) -> None:
     """Show how the queries of FILE would run together, without running them: what is read and how progress is
     known, which queries share state and what bounds it, every exchange and why.
 
@@ -365,7 +372,7 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
       headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
       headrace explain queries.sql --format html > plan.html
     """
-    session = _read_session(file)
+    session = _read_session(file, checkpoint)
     session.check(installed=False)  # what `run` will be given is not known
     if format_ == "html":
         from headrace.report.page import render_plan_page
@@ -375,7 +382,7 @@ def explain(file: Path, format_: str, verbose: bool) -> None:
         click.echo(session.explain(format=format_, verbose=verbose))
 
 
-def _read_session(file: Path) -> Session:
+def _read_session(file: Path, checkpoint: str | None = None) -> Session:
     """The streams and queries of a file, for commands that start no Spark."""
     from headrace.session import Session
     from headrace.sql import CreateStream, parse_script
@@ -385,7 +392,7 @@ def _read_session(file: Path) -> Session:
     for one in parse_script(text):
         if isinstance(one, CreateStream):
             columns_of(one)  # without Spark, or not at all
-    session = Session()
+    session = Session(checkpoint=checkpoint)
     session.sql(text, base=file.parent)
     return session
 
@@ -393,15 +400,16 @@ def _read_session(file: Path) -> Session:
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--by", metavar="KEYS", help="A partitioning to compare: 'srcIP, destIP', or 'tcp: srcIP; udp: address'.")
-def advise(file: Path, by: str | None) -> None:
+@_MEASURED
+def advise(file: Path, by: str | None, checkpoint: str | None) -> None:
     """Recommend how to partition the sources of FILE: the key of a topic, the layout of files, what hardware splits by.
 
     For every join and aggregation of the queries this says which partitionings it can run on without moving rows between
     partitions, weighs all combinations, and prints what each query would pay in bytes received per epoch: with rows dealt
     out evenly (round robin), under the recommended partitioning, and under one you propose with --by. Where a query is
     not served it pays for its input; where it is, only for its results. What streams declare (PARTITIONED BY,
-    PARTITIONABLE BY) is respected. Rates and selectivities are assumed: compare the columns, do not take them for
-    measurements.
+    PARTITIONABLE BY) is respected. Rates and selectivities are assumed, unless streams declare them (RATE) or --checkpoint
+    names a run that measured them; then each number is printed with where it comes from.
 
     KEYS are columns or expressions over them. Without a stream's name before a colon they are for every stream that has
     the columns.
@@ -411,8 +419,9 @@ def advise(file: Path, by: str | None) -> None:
       headrace advise queries.sql
       headrace advise queries.sql --by 'srcIP, destIP'
       headrace advise queries.sql --by 'tcp: srcIP & 0xFFFFFF00; udp: address'
+      headrace advise queries.sql --checkpoint out/netmon
     """
-    click.echo(_read_session(file).advise(by), nl=False)
+    click.echo(_read_session(file, checkpoint).advise(by), nl=False)
 
 
 @main.command()

@@ -32,12 +32,13 @@ from headrace.dialect.duck_cast import duck_type
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
 from headrace.logical.graph import Graph, StaticTable
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.optimizer import Settings, check_graph, optimize
+from headrace.optimizer import Plan, Settings, check_graph, optimize
 from headrace.optimizer.choose_reader import may_read_in_tasks
 from headrace.optimizer.costly_windows import find_costly_windows
 from headrace.optimizer.explain_plan import explain_plan
 from headrace.partitioning.advise_partitioning import advise_graph
 from headrace.partitioning.explain_partitioning import explain_partitioning
+from headrace.partitioning.plan_cost import RateStatistics
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
@@ -313,18 +314,30 @@ class Session:
         """The plan of the whole set: what is read, what is shared, how it is partitioned, what bounds its state;
         `verbose` adds what was weighed to partition the streams, and the SQL of every step.
         """
-        graph = self.graph
-        plan = optimize(graph, DuckTyper(graph, self._user), Settings(self._user, partition_by=self._partition_by))
-        text = explain_plan(plan, format)
+        graph, plan = self.graph, self._make_plan()
+        measured = self._read_rates(plan)
+        text = explain_plan(plan, format, measured)
         if not verbose or format != "text":
             return text
-        return "\n".join([text, *explain_partitioning(graph), "", explain_program(plan, lower(plan))])
+        return "\n".join([text, *explain_partitioning(graph, measured), "", explain_program(plan, lower(plan))])
+
+    def _make_plan(self) -> Plan:
+        graph = self.graph
+        return optimize(graph, DuckTyper(graph, self._user), Settings(self._user, partition_by=self._partition_by))
+
+    def _read_rates(self, plan: Plan) -> RateStatistics | None:
+        """What the last batches of this session's checkpoint measured."""
+        from headrace.runtime.measured_rates import read_measured_rates
+
+        return read_measured_rates(Store.open(self._checkpoint), plan.graph, plan.exchanges) if self._checkpoint else None
 
     def advise(self, by: str | None = None) -> str:
         """Which partitioning to ask of the sources, a topic's key or the hardware, and what each query would pay under it;
-        also under one of your own, like 'srcIP, destIP' or, with several streams, 'tcp: srcIP; udp: address'.
+        also under one of your own, like 'srcIP, destIP' or, with several streams, 'tcp: srcIP; udp: address'. With a
+        checkpoint, by what its last batches measured.
         """
-        return "\n".join(advise_graph(self.graph, by)) + "\n"
+        measured = self._read_rates(self._make_plan()) if self._checkpoint else None
+        return "\n".join(advise_graph(self.graph, by, measured)) + "\n"
 
     def start(
         self,

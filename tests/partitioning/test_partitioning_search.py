@@ -100,7 +100,7 @@ def test_costs_of_a_chain() -> None:
 
     def cost(*keys: str) -> dict[str, float]:
         found = [recognize_key(sqlglot.parse_one(k, dialect="spark"), types) for k in keys]
-        return dict(judge_partitioning(plan, {"tcp": [f for f in found if f is not None]}).costs)
+        return dict(compute_cost(plan, judge_partitioning(plan, {"tcp": [f for f in found if f is not None]})).costs)
 
     assert compute_cost(plan, Partitioning()).costs == {"tcp": 0, "flows": 10_000, "heavy": 0}
     assert cost("srcIP", "destIP") == {"tcp": 0, "flows": 0, "heavy": 10_000}

@@ -55,6 +55,7 @@ class Stream:
     idle: int | None = None  # ticks of silence after which progress follows the clock
     partition_by: tuple[exp.Expr, ...] = ()  # what is known about how its rows are, or may be, partitioned
     partition_fixed: bool = False  # they are (PARTITIONED BY); else they may be (PARTITIONABLE BY)
+    rate: float | None = None  # rows a second, as declared
 
     def option(self, name: str) -> str | None:
         """An option of the source, whatever the case of its name."""

@@ -35,16 +35,18 @@ from headrace.optimizer.describe import (
 )
 from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, Table, TransitTable
 from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
+from headrace.partitioning.plan_cost import RateStatistics
 from headrace.progress.waits import Back, Wait
 
 
-def explain_plan(plan: Plan, format: str = "text") -> str:
+def explain_plan(plan: Plan, format: str = "text", statistics: RateStatistics | None = None) -> str:
+    """The plan for a reader; `statistics` are what was measured, for the cost of partitionings."""
     if format == "text":
         return _write_text(plan)
     if format == "json":
-        return json.dumps(_make_data(plan), indent=2)
+        return json.dumps(_make_data(plan, statistics), indent=2)
     if format == "dot":
-        return _write_dot(draw_plan(plan), draw_partitioning(plan.graph))
+        return _write_dot(draw_plan(plan), draw_partitioning(plan.graph, statistics))
     raise OptionError(f"explain: expected text, json or dot, got {format!r}")
 
 
@@ -249,7 +251,7 @@ def _describe(graph: Graph, name: str) -> str:
 
 
 # -- JSON --------------------
-def _make_data(plan: Plan) -> dict[str, Any]:
+def _make_data(plan: Plan, statistics: RateStatistics | None = None) -> dict[str, Any]:
     return {
         "streams": {
             s.name: {
@@ -287,7 +289,7 @@ def _make_data(plan: Plan) -> dict[str, Any]:
             {"table": e.table, "level": e.level, "by": list(e.by), "reason": e.reason} for e in plan.exchanges
         ],
         "queries": dict(plan.graph.queries),
-        "partitioning": export_partitioning(plan.graph),
+        "partitioning": export_partitioning(plan.graph, statistics),
         "graph": draw_plan(plan),
     }
 

@@ -8,10 +8,11 @@ from sqlglot import exp
 
 from headrace.errors import OptionError
 from headrace.logical.graph import Graph
+from headrace.partitioning.describe_rates import compute_skewed_cost, describe_rates
 from headrace.partitioning.explain_choice import describe_bytes, explain_choice
 from headrace.partitioning.explain_partitioning import describe_restrictions
 from headrace.partitioning.partitioning_key import PartitioningKey
-from headrace.partitioning.plan_cost import CostedPlan, PartitioningCost, compute_cost
+from headrace.partitioning.plan_cost import CostedPlan, PartitioningCost, RateStatistics, compute_cost
 from headrace.partitioning.restrictions import (
     Restrictions,
     StreamRestriction,
@@ -32,16 +33,20 @@ def advise_partitioning(
     """Lines of advice for a query set, and how a partitioning the user proposes compares."""
     choice = search_partitioning(plan, restrictions)
     lines = explain_choice(choice)
-    columns = [("round robin", compute_cost(plan, Partitioning())), ("recommended", choice.cost)]
+    compared = {"round robin": Partitioning(), "recommended": choice.partitioning}
     if proposed:
-        columns.append(("proposed", judge_partitioning(plan, proposed)))
+        compared["proposed"] = judge_partitioning(plan, proposed)
+    columns = [(title, compute_cost(plan, one)) for title, one in compared.items()]
     lines.append("what each query pays:")
     queries = group_by_query(plan)
-    width = max((len(q) for q in (*queries, "most")), default=0)
+    skewed = [compute_skewed_cost(plan, one) for one in compared.values()] if plan.statistics.skew else []
+    width = max(len(q) for q in (*queries, "most, with skew" if skewed else "most"))
     lines.append(f"  {'':<{width}}" + "".join(f"  {title:>20}" for title, _ in columns))
     for query, nodes in queries.items():
         lines.append(f"  {query:<{width}}" + "".join(f"  {_describe_payment(c, nodes):>20}" for _, c in columns))
     lines.append(f"  {'most':<{width}}" + "".join(f"  {describe_bytes(c.maximum):>20}" for _, c in columns))
+    if skewed:
+        lines.append(f"  {'most, with skew':<{width}}" + "".join(f"  {describe_bytes(c.maximum):>20}" for c in skewed))
     for stream in dict.fromkeys(s for nodes in queries.values() for n in nodes for s in plan.requirements[n].sources):
         keys = choice.partitioning.keys_of(stream)
         if keys:
@@ -51,12 +56,15 @@ def advise_partitioning(
     return lines
 
 
-def advise_graph(graph: Graph, by: str | None = None) -> list[str]:
-    """Advice for a query set, within what its streams declare; `by` is a partitioning to compare with."""
+def advise_graph(graph: Graph, by: str | None = None, statistics: RateStatistics | None = None) -> list[str]:
+    """Advice for a query set, within what its streams declare; `by` is a partitioning to compare with, `statistics` what was
+    measured.
+    """
     proposed = read_proposal(graph, by) if by is not None else None
     restrictions = read_restrictions(graph)
     said = describe_restrictions(restrictions)
-    return said + advise_partitioning(describe_workload(graph), restrictions, proposed)
+    plan = describe_workload(graph, statistics=statistics)
+    return said + describe_rates(graph, plan) + advise_partitioning(plan, restrictions, proposed)
 
 
 def read_proposal(graph: Graph, text: str, option: str = "--by") -> dict[str, tuple[PartitioningKey, ...]]:
@@ -79,10 +87,10 @@ def read_proposal(graph: Graph, text: str, option: str = "--by") -> dict[str, tu
     return found
 
 
-def judge_partitioning(plan: CostedPlan, proposed: Mapping[str, Sequence[PartitioningKey]]) -> PartitioningCost:
-    """What a given partitioning costs, with streams aligned where a node brings them together and that can be."""
+def judge_partitioning(plan: CostedPlan, proposed: Mapping[str, Sequence[PartitioningKey]]) -> Partitioning:
+    """A given partitioning, with streams aligned where a node brings them together and that can be."""
     fixed = {s: StreamRestriction(tuple(keys), True) for s, keys in proposed.items()}
-    return search_partitioning(plan, fixed).cost
+    return search_partitioning(plan, fixed).partitioning
 
 
 def group_by_query(plan: CostedPlan) -> dict[str, list[str]]:

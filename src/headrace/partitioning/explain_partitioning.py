@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 from headrace.logical.graph import Graph, Join
+from headrace.partitioning.describe_rates import describe_rates
 from headrace.partitioning.distributed_plan import (
     DistributedPlan,
     build_agnostic_plan,
@@ -24,6 +25,7 @@ from headrace.partitioning.explain_choice import (
     export_choice,
     name_nodes,
 )
+from headrace.partitioning.plan_cost import RateStatistics
 from headrace.partitioning.restrictions import StreamRestriction, read_restrictions
 from headrace.partitioning.search_partitioning import (
     PartitioningChoice,
@@ -35,17 +37,17 @@ from headrace.partitioning.transform_plan import transform_plan
 _PARTS = 2  # enough to see what runs on every partition
 
 
-def choose_for_streams(graph: Graph) -> PartitioningChoice:
-    """The partitioning of the streams that costs the query set least, within what they declare."""
-    return search_partitioning(describe_workload(graph), read_restrictions(graph))
+def choose_for_streams(graph: Graph, statistics: RateStatistics | None = None) -> PartitioningChoice:
+    """The partitioning of the streams that costs the query set least, within what they declare and by what was measured."""
+    return search_partitioning(describe_workload(graph, statistics=statistics), read_restrictions(graph))
 
 
-def explain_partitioning(graph: Graph) -> list[str]:
+def explain_partitioning(graph: Graph, statistics: RateStatistics | None = None) -> list[str]:
     """Lines of text."""
-    choice = choose_for_streams(graph)
+    choice = choose_for_streams(graph, statistics)
     lines = ["partitioning of the streams, as one set for all queries (headrace advise compares others):"]
     lines += [f"  {line}" for line in describe_restrictions(read_restrictions(graph))]
-    lines += [f"  {line}" for line in [*explain_choice(choice), explain_why(choice)]]
+    lines += [f"  {line}" for line in [*describe_rates(graph, choice.plan), *explain_choice(choice), explain_why(choice)]]
     before, after = transform_both(graph, choice)
     lines += ["  the plan with all streams merged first:", *(f"    {line}" for line in render_plan(before))]
     lines += ["  the plan on partitioned streams:", *(f"    {line}" for line in render_plan(after))]
@@ -84,9 +86,9 @@ def transform_both(graph: Graph, choice: PartitioningChoice) -> tuple[Distribute
     return before, transform_plan(before)
 
 
-def export_partitioning(graph: Graph) -> dict[str, Any]:
+def export_partitioning(graph: Graph, statistics: RateStatistics | None = None) -> dict[str, Any]:
     """The same as data."""
-    choice = choose_for_streams(graph)
+    choice = choose_for_streams(graph, statistics)
     before, after = transform_both(graph, choice)
     restrictions = {
         s: {"keys": [k.text for k in r.keys], "fixed": r.fixed} for s, r in read_restrictions(graph).items()
@@ -95,14 +97,15 @@ def export_partitioning(graph: Graph) -> dict[str, Any]:
         **export_choice(choice),
         "why": explain_why(choice).removeprefix("because: "),
         "restrictions": restrictions,
+        "numbers": describe_rates(graph, choice.plan)[1:],
         "before": export_plan(before),
         "after": export_plan(after),
     }
 
 
-def draw_partitioning(graph: Graph) -> list[str]:
+def draw_partitioning(graph: Graph, statistics: RateStatistics | None = None) -> list[str]:
     """Lines of Graphviz, a cluster of its own: the query graph, each node with its set; dashed what is not served."""
-    choice = choose_for_streams(graph)
+    choice = choose_for_streams(graph, statistics)
     names = name_nodes(choice.plan)
     title = f"partitioning: {choice.partitioning.text}\n{explain_why(choice)}"
     out = ["  subgraph cluster_partitioning {", f"    label={json.dumps(title, ensure_ascii=False)};"]

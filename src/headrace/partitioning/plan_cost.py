@@ -23,7 +23,8 @@ from headrace.partitioning.partitioning_key import PartitioningKey
 from headrace.partitioning.requirement import Requirement, is_compatible
 from headrace.partitioning.stream_partitioning import Partitioning, Types
 
-ROWS_PER_EPOCH = 6_000_000.0  # 100,000 a second, a minute long: the paper's traces
+EPOCH = 60.0  # seconds
+ROWS_PER_EPOCH = 6_000_000.0  # 100,000 a second: the paper's traces
 SELECTED, GROUPED, COLUMN_SIZE = 0.5, 0.1, 8.0
 _SIZES = {"tinyint": 1.0, "boolean": 1.0, "smallint": 2.0, "int": 4.0, "float": 4.0, "date": 4.0, "string": 20.0}
 
@@ -34,6 +35,7 @@ class NodeStatistics:
 
     selectivity: float | None = None  # output rows for each input row
     tuple_size: float | None = None  # bytes of an output row
+    rows: float | None = None  # output rows per epoch; says more than a selectivity
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class RateStatistics:
     sizes: Mapping[str, float] = field(default_factory=dict)  # bytes of a row, by stream
     nodes: Mapping[str, NodeStatistics] = field(default_factory=dict)
     shares: Mapping[tuple[str, str], float] = field(default_factory=dict)  # (stream, its keys) -> the largest share
+    skew: Mapping[tuple[str, str], float] = field(default_factory=dict)  # such shares to be shown, not to choose by
+    origins: Mapping[str, str] = field(default_factory=dict)  # stream or node -> where its rows come from, in words
 
     def over(self, hints: RateStatistics) -> RateStatistics:
         """These, and hints where they say nothing."""
@@ -52,9 +56,14 @@ class RateStatistics:
             hint = nodes.get(name, NodeStatistics())
             selectivity = hint.selectivity if known.selectivity is None else known.selectivity
             size = hint.tuple_size if known.tuple_size is None else known.tuple_size
-            nodes[name] = NodeStatistics(selectivity, size)
+            nodes[name] = NodeStatistics(selectivity, size, hint.rows if known.rows is None else known.rows)
         return RateStatistics(
-            {**hints.rows, **self.rows}, {**hints.sizes, **self.sizes}, nodes, {**hints.shares, **self.shares}
+            {**hints.rows, **self.rows},
+            {**hints.sizes, **self.sizes},
+            nodes,
+            {**hints.shares, **self.shares},
+            {**hints.skew, **self.skew},
+            {**hints.origins, **self.origins},
         )
 
 
@@ -64,6 +73,7 @@ class NodeRates:
 
     input: float
     output: float
+    rows: float = 0.0  # of the output
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ class CostedPlan:
     delivered: frozenset[str]  # whose results are brought together
     statistics: RateStatistics = RateStatistics()
     partial: int = 0  # partitions that pre-aggregate; 0: none does
-    pids: int = 0  # mini-partitions; 0: they are as many as it takes, and even
+    pids: int = 0  # mini-partitions; 0: they are as many as it takes, and even but for what is known
 
 
 @dataclass(frozen=True)
@@ -106,11 +116,11 @@ def estimate_rates(graph: Graph, relations: Collection[str], known: RateStatisti
         if isinstance(relation, Rows):
             streams = [b.stream for b in relation.branches]
             came = [known.rows.get(s, ROWS_PER_EPOCH) for s in streams]
-            received = sum(n * _stream_size(graph, s, known) for n, s in zip(came, streams, strict=True))
+            received = sum(n * size_of_stream(graph, s, known) for n, s in zip(came, streams, strict=True))
             kept = [SELECTED if b.where is not None else 1.0 for b in relation.branches]
             selectivity = sum(n * k for n, k in zip(came, kept, strict=True)) / max(sum(came), 1e-9)
             arrived = sum(came)
-            size = max(_stream_size(graph, s, known) for s in streams)
+            size = max(size_of_stream(graph, s, known) for s in streams)
             if name not in graph.streams:
                 size = min(size, COLUMN_SIZE * len(relation.columns))
         else:
@@ -125,12 +135,19 @@ def estimate_rates(graph: Graph, relations: Collection[str], known: RateStatisti
                 selectivity = SELECTED
         selectivity = said.selectivity if said.selectivity is not None else selectivity
         sizes[name] = said.tuple_size if said.tuple_size is not None else size
-        rows[name] = arrived * selectivity
-        found[name] = NodeRates(received, rows[name] * sizes[name])
+        rows[name] = said.rows if said.rows is not None else arrived * selectivity
+        found[name] = NodeRates(received, rows[name] * sizes[name], rows[name])
     return found
 
 
-def _stream_size(graph: Graph, stream: str, known: RateStatistics) -> float:
+def read_rate_hints(graph: Graph) -> RateStatistics:
+    """What streams declare: `RATE 100000 PER SECOND`."""
+    rows = {s.name: EPOCH * s.rate for s in graph.streams.values() if s.rate is not None}
+    return RateStatistics(rows, origins=dict.fromkeys(rows, "declared"))
+
+
+def size_of_stream(graph: Graph, stream: str, known: RateStatistics) -> float:
+    """Bytes of a row, as known or by its types."""
     declared = sum(_SIZES.get(t.strip().lower(), COLUMN_SIZE) for _, t in graph.streams[stream].columns)
     return known.sizes.get(stream, declared)
 

@@ -26,6 +26,7 @@ from headrace.partitioning.plan_cost import (
     RateStatistics,
     compute_cost,
     estimate_rates,
+    read_rate_hints,
 )
 from headrace.partitioning.requirement import Requirement, propose_partitioning
 from headrace.partitioning.restrictions import Restrictions
@@ -62,10 +63,12 @@ def describe_workload(
     partial: int = 0,
     pids: int = 0,
 ) -> CostedPlan:
-    """A query graph as the search sees it. Unless said, the results of queries that no other reads are delivered."""
+    """A query graph as the search sees it, with what is known of rates, else what streams declare. Unless said, the results of
+    queries that no other reads are delivered.
+    """
     names = list(graph.reachable(graph.queries)) if relations is None else list(relations)
     names = [n for n in graph.relations if n in set(names)]
-    known = statistics or RateStatistics()
+    known = (statistics or RateStatistics()).over(read_rate_hints(graph))
     requirements = infer_requirements(graph, names)
     read = {i for r in requirements.values() for i in r.inputs}
     wanted = [q for q in graph.queries if q in requirements and q not in read] if delivered is None else delivered

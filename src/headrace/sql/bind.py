@@ -87,6 +87,7 @@ class Binder:
                 "options": tuple(statement.options.items()),
                 "partition_by": statement.partition_by,
                 "partition_fixed": statement.partition_fixed,
+                "rate": statement.rate,
             }
         )
         return self.add_stream(stream)

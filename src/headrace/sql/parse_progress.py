@@ -17,7 +17,7 @@ from headrace.sql.parse_select import parse_select
 from headrace.sql.statements import ProgressClause
 from headrace.sql.token_cursor import TokenCursor, says, split_statements, tokenize
 
-_CLAUSES = {"SLACK", "ORDERED", "PUNCTUATED", "PER", "FOR", "IDLE", "HORIZON", "PARTITIONED", "PARTITIONABLE", "FROM"}
+_CLAUSES = {"SLACK", "ORDERED", "PUNCTUATED", "PER", "FOR", "IDLE", "HORIZON", "PARTITIONED", "PARTITIONABLE", "RATE", "FROM"}
 
 
 def parse_progress(cursor: TokenCursor, stream: str) -> ProgressClause:

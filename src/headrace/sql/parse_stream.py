@@ -6,7 +6,7 @@ from unicodedata import normalize
 
 from sqlglot.tokenizer_core import TokenType
 
-from headrace.sql.parse_partitioning import parse_partitioning
+from headrace.sql.parse_partitioning import parse_partitioning, parse_rate
 from headrace.sql.parse_progress import parse_progress
 from headrace.sql.statements import ColumnDef, CreateStream
 from headrace.sql.token_cursor import TokenCursor, says
@@ -22,13 +22,14 @@ def parse_stream(cursor: TokenCursor) -> CreateStream:
     on = cursor.name("the progressing attribute")
     progress = parse_progress(cursor, name)
     partition = parse_partitioning(cursor)
+    rate = parse_rate(cursor)
     cursor.expect("FROM")
     fmt = cursor.string("a source format, like 'parquet'")
     options = parse_options(cursor) if cursor.accept("OPTIONS") else {}
     if (extra := cursor.peek()) is not None:
         raise cursor.fail(f"did not expect {extra.text!r} after the stream's options", extra)
     text = cursor.script[first.start : cursor.tokens[-1].end + 1]
-    return CreateStream(name, columns, on, progress, fmt, options, text, cursor.script, *partition)
+    return CreateStream(name, columns, on, progress, fmt, options, text, cursor.script, *partition, rate=rate)
 
 
 def parse_options(cursor: TokenCursor) -> dict[str, str]:

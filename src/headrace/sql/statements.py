@@ -46,6 +46,7 @@ class CreateStream:
     script: str = ""  # the text positions in its predicate point into
     partition_by: tuple[exp.Expr, ...] = field(default=(), hash=False)
     partition_fixed: bool = False  # PARTITIONED BY; else PARTITIONABLE BY
+    rate: float | None = None  # rows a second
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+"""Rates, selectivities and skew as the last batches of a checkpoint measured them (document 000 §4.2.1).
+
+The manifests of a run tell the rows of each stream and the results of each query; with the clock these are rates. Only
+what is the same there and in the set that is weighed counts: streams with the same columns, queries with the same
+text. Of mini-partitions a manifest has the rows of all tables together, so the share of the largest is known where
+all tables have the same keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.logical.graph import Graph
+from headrace.optimizer.plan import Exchange
+from headrace.partitioning.plan_cost import EPOCH, NodeStatistics, RateStatistics
+from headrace.report.model import BatchReport
+from headrace.runtime import plan_file
+from headrace.runtime.committed_results import schema_of
+from headrace.state import Manifest, ManifestLog, Store
+
+LAST = 20  # batches
+_TEXT = 20.0  # bytes of a value that has no fixed width
+
+
+def read_measured_rates(store: Store, graph: Graph, exchanges: Collection[Exchange]) -> RateStatistics | None:
+    """What the last batches measured of a set that is planned with `exchanges`; None if there was no row yet."""
+    file = plan_file.load(store)
+    log = ManifestLog(store)
+    manifests = [log.read(v) for v in log.versions()[-LAST:]] if file is not None else []
+    reports = [BatchReport.from_json(m.report) for m in manifests if m.report]
+    rows = sum(r.rows for r in reports)
+    seconds = reports[-1].started_at + reports[-1].seconds - reports[0].started_at if reports else 0.0
+    if file is None or not rows or seconds <= 0:
+        return None
+    origin = f"measured in {len(reports)} batches" if len(reports) > 1 else "measured in 1 batch"
+    known = plan_file.describe_streams(graph)
+    same = [s for s in graph.streams if file.streams.get(s, {}).get("columns") == known[s]["columns"]]
+    streams = {
+        s: sum(r.streams[s].rows for r in reports if s in r.streams) * EPOCH / seconds for s in same
+    }
+    nodes: dict[str, NodeStatistics] = {}
+    for query, text in graph.queries.items():
+        there = [r for r in reports if query in r.queries]
+        came = sum(r.rows for r in there)  # since the query was added
+        if file.queries.get(query, {}).get("text") == text and came:
+            given = sum(r.queries[query].results for r in there) / came * rows * EPOCH / seconds
+            nodes[query] = NodeStatistics(tuple_size=size_rows(schema_of(file.schemas[query])), rows=given)
+    skew = _find_shares(manifests, graph, exchanges)
+    return RateStatistics(streams, nodes=nodes, skew=skew, origins=dict.fromkeys([*streams, *nodes], origin))
+
+
+def size_rows(schema: pa.Schema) -> float:
+    """Bytes of a row by its types."""
+    return sum(_size_value(field.type) for field in schema)
+
+
+def _size_value(kind: pa.DataType) -> float:
+    try:
+        return max(1.0, kind.bit_width / 8)
+    except ValueError:
+        return _TEXT
+
+
+def _find_shares(
+    manifests: Sequence[Manifest], graph: Graph, exchanges: Collection[Exchange]
+) -> dict[tuple[str, str], float]:
+    keys = {tuple(sorted(k.strip("`") for k in e.by)) for e in exchanges}
+    loads = [np.array(m.load["by_pid"]["rows"]) for m in manifests if m.load]
+    if len(keys) != 1 or not loads or len({len(one) for one in loads}) != 1:
+        return {}
+    total = sum(loads)
+    (by,) = keys
+    return {(s, ", ".join(by)): float(np.max(total) / np.sum(total)) for s in graph.streams} if np.sum(total) else {}
+
+
+__all__ = ["read_measured_rates", "size_rows"]

@@ -1,0 +1,147 @@
+"""Where the numbers of a cost come from: measured in a checkpoint, declared, or assumed (document 000 §4.2.1)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from headrace.cli import main
+from headrace.errors import SqlError
+from headrace.partitioning.plan_cost import EPOCH, ROWS_PER_EPOCH
+from headrace.partitioning.search_partitioning import describe_workload
+from headrace.runtime import measured_rates
+from headrace.runtime.measured_rates import read_measured_rates
+from headrace.session import Session
+from headrace.testing import LocalRun
+
+STREAM = "CREATE STREAM s (t BIGINT, a INT, b INT, v INT) PROGRESSING ON t SLACK 0 FROM 'memory';"
+CONFLICT = """
+CREATE QUERY few AS SELECT a, b, count(*) AS n FROM s [RANGE 10] GROUP BY a, b;
+CREATE QUERY many AS SELECT a, b, v, count(*) AS n FROM s [RANGE 10] WHERE v > 0 GROUP BY a, b, v;
+CREATE QUERY by_a AS SELECT a, max(n) AS n FROM few GROUP BY a;
+CREATE QUERY by_b AS SELECT b, max(n) AS n FROM many GROUP BY b;
+"""
+
+
+def run_batches(path: Path, text: str, count: int, keys: int = 3) -> LocalRun:
+    run = LocalRun(STREAM + text, slots=2, path=str(path))
+    for batch in range(count):
+        run.push(s=[(10 * batch + i // 6, i % keys, i // keys % keys, i + 1) for i in range(60)])
+    run.flush()
+    run.close()
+    return run
+
+
+def test_measured_rows_are_those_that_came(tmp_path: Path) -> None:
+    """Results for each row of the stream are as counted, whatever the clock says; what was not measured follows from it."""
+    run = run_batches(tmp_path, CONFLICT, 4)
+    known = read_measured_rates(run.store, run.graph, run.plan.exchanges)
+    assert known is not None
+    assert known.origins == dict.fromkeys(["s", "few", "many", "by_a", "by_b"], "measured in 5 batches")
+    rates = describe_workload(run.graph, statistics=known).rates
+    for query in run.graph.queries:
+        assert rates[query].rows / known.rows["s"] == pytest.approx(len(run.rows(query)) / 240)
+    assert rates["few"].output / rates["few"].rows == 4 + 4 + 8 + 8 + 8  # by its types, with the window's bounds
+    reports = [run.log.read(v).report for v in run.log.versions()]
+    seconds = reports[-1]["started_at"] + reports[-1]["seconds"] - reports[0]["started_at"]
+    assert known.rows["s"] == pytest.approx(240 * EPOCH / seconds)
+
+
+def test_measured_numbers_decide(tmp_path: Path) -> None:
+    """By the defaults a filter halves its rows, and few is the larger; measured, many is, so it is the one that is served."""
+    script = STREAM + CONFLICT
+    assert "partition s by a\n" in Session().sql(script).advise()
+    run_batches(tmp_path, CONFLICT, 3)
+    said = Session(checkpoint=tmp_path).sql(script).advise()
+    assert "partition s by b\n" in said
+    assert "many: " in said and "measured in 4 batches" in said
+    data = json.loads(Session(checkpoint=tmp_path).sql(script).explain("json"))["partitioning"]
+    assert data["chosen"] == {"s": ["b"]}
+    assert any("few: " in line and "measured in 4 batches" in line for line in data["numbers"])
+    assert "s by {b}" in Session(checkpoint=tmp_path).sql(script).explain("dot")
+    assert "chosen: s by {b}" in Session(checkpoint=tmp_path).sql(script).explain(verbose=True)
+
+
+def test_what_is_new_or_changed_is_assumed(tmp_path: Path) -> None:
+    """A query of another text, or of a name that was not there, has no measured rows; its stream has."""
+    run_batches(tmp_path, CONFLICT, 2)
+    other = CONFLICT.replace("v > 0", "v > 1") + "CREATE QUERY more AS SELECT b, count(*) AS n FROM s [RANGE 10] GROUP BY b;"
+    lines = Session(checkpoint=tmp_path).sql(STREAM + other).advise().splitlines()
+    numbers = {line.split(":")[0].strip(): line for line in lines if " rows, " in line}
+    assert "measured in 3 batches" in numbers["s"] and "measured in 3 batches" in numbers["few"]
+    assert "0.1 of its input assumed" in numbers["many"] and "0.1 of its input assumed" in numbers["more"]
+    assert "from its types" in numbers["s"] and "types of its results" in numbers["few"]
+
+
+def test_a_stream_of_other_columns_is_another(tmp_path: Path) -> None:
+    run_batches(tmp_path, CONFLICT, 1)
+    other = STREAM.replace("v INT", "v INT, w INT")
+    said = Session(checkpoint=tmp_path).sql(other + CONFLICT).advise()
+    assert f"s: {ROWS_PER_EPOCH:,.0f} rows, assumed" in said
+
+
+def test_only_the_last_batches_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured_rates, "LAST", 2)
+    run = run_batches(tmp_path, CONFLICT, 2)
+    known = read_measured_rates(run.store, run.graph, run.plan.exchanges)
+    assert known is not None
+    assert set(known.origins.values()) == {"measured in 2 batches"}
+
+
+def test_a_new_checkpoint_has_measured_nothing(tmp_path: Path) -> None:
+    assert Session(checkpoint=tmp_path / "new").sql(STREAM + CONFLICT).advise() == Session().sql(STREAM + CONFLICT).advise()
+
+
+def test_skew_is_shown_beside_the_cost(tmp_path: Path) -> None:
+    """One value has all rows: what is served pays for its input all the same."""
+    one = "CREATE QUERY one AS SELECT a, count(*) AS n FROM s [RANGE 10] GROUP BY a;"
+    run_batches(tmp_path, one, 2, keys=1)
+    lines = Session(checkpoint=tmp_path).sql(STREAM + one).advise().splitlines()
+    assert "  s by {a}: the largest of 128 mini-partitions has 100.0% of the rows, measured" in lines
+    (plain,) = (line.split() for line in lines if line.startswith("  most  "))
+    (skewed,) = (line.removeprefix("  most, with skew").split() for line in lines if "with skew" in line)
+    assert plain[1:3] == skewed[:2] == skewed[2:4]  # as much as round robin
+    assert plain[3:] != skewed[2:4]
+
+
+def test_skew_of_mixed_tables_is_not_known(tmp_path: Path) -> None:
+    both = "CREATE QUERY x AS SELECT a, count(*) AS n FROM s [RANGE 10] GROUP BY a;"
+    both += "CREATE QUERY y AS SELECT b, count(*) AS n FROM s [RANGE 10] GROUP BY b;"
+    run_batches(tmp_path, both, 2)
+    assert "with skew" not in Session(checkpoint=tmp_path).sql(STREAM + both).advise()
+
+
+def test_declared_rates_count_where_nothing_was_measured(tmp_path: Path) -> None:
+    script = STREAM.replace(" FROM", " RATE 600 PER MINUTE FROM") + CONFLICT
+    said = Session().sql(script).advise()
+    assert "  s: 600 rows, declared; 20 B each, from its types" in said
+    assert "few: 60 rows, 0.1 of its input assumed; 40 B each, 8 B a column assumed" in said
+    run_batches(tmp_path, CONFLICT, 1)
+    assert "rows, measured in 2 batches; 20 B" in Session(checkpoint=tmp_path).sql(script).advise()
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        ("RATE 0 PER SECOND", "expected a number of rows above 0, found '0'"),
+        ("RATE many PER SECOND", "expected a number of rows above 0, found 'many'"),
+        ("RATE 5 PER DAY", "expected SECOND, MINUTE or HOUR, found 'DAY'"),
+        ("RATE 5 FROM", "expected PER, found 'FROM'"),
+    ],
+)
+def test_a_rate_that_is_none_is_refused(clause: str, message: str) -> None:
+    with pytest.raises(SqlError, match=message):
+        Session().sql(STREAM.replace(" FROM", f" {clause} FROM"))
+
+
+def test_the_command_line_reads_a_checkpoint(tmp_path: Path) -> None:
+    run_batches(tmp_path / "out", CONFLICT, 2)
+    file = tmp_path / "set.sql"
+    file.write_text(STREAM + CONFLICT)
+    for command in (["advise"], ["explain", "--verbose"]):
+        done = CliRunner().invoke(main, [*command, str(file), "--checkpoint", str(tmp_path / "out")])
+        assert done.exit_code == 0, done.output
+        assert "measured in 3 batches" in done.output
