@@ -17,7 +17,6 @@ from headrace.partitioning.advise_partitioning import advise_partitioning, judge
 from headrace.partitioning.explain_choice import describe_bytes, export_choice
 from headrace.partitioning.infer_join import find_equal_classes
 from headrace.partitioning.infer_requirements import find_window_ban, infer_aggregation
-from headrace.partitioning.one_set_for_all import EVERY, treat_streams_alike
 from headrace.partitioning.plan_cost import (
     NodeStatistics,
     RateStatistics,
@@ -25,9 +24,9 @@ from headrace.partitioning.plan_cost import (
     estimate_rates,
 )
 from headrace.partitioning.recognize_key import recognize_key
-from headrace.partitioning.requirement import is_compatible, name_hash_type, propose_partitioning
+from headrace.partitioning.requirement import is_compatible, propose_partitioning
 from headrace.partitioning.search_partitioning import search_partitioning
-from headrace.partitioning.stream_partitioning import Partitioning, reconcile_all
+from headrace.partitioning.stream_partitioning import Partitioning, reconcile
 
 KEYS = ["srcIP", "destIP", "srcPort", "srcIP & 240", "srcIP & 255", "destIP div 60", "destIP div 90"]
 FLOWS = """CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP, destIP;
@@ -57,7 +56,12 @@ def test_the_search_finds_the_optimum(text: str, few: bool) -> None:
     proposals = [propose_partitioning(r, plan.types) for r in plan.requirements.values() if r.views is not None]
     usable = [p for p in proposals if p is not None]
     subsets = chain.from_iterable(combinations(usable, n) for n in range(len(usable) + 1))
-    found = [p for s in subsets if (p := reconcile_all(s, plan.types)) is not None]
+    found = []
+    for subset in subsets:
+        both: Partitioning | None = Partitioning()
+        for one in subset:
+            both = reconcile(both, one, plan.types) if both is not None else None
+        found += [both] if both is not None else []
     best = min(compute_cost(plan, p).maximum for p in found)
     with pytest.MonkeyPatch.context() as patch:
         if few:
@@ -117,17 +121,6 @@ def test_partial_aggregation_sends_at_most_a_group_a_partition() -> None:
     assert compute_cost(read_workload(text, partial=400)[0], Partitioning()).costs["flows"] == 10_000
 
 
-def test_one_set_for_all_streams() -> None:
-    """The document's restriction: attributes of the same name in all streams are one."""
-    plan, _ = read_workload(
-        "CREATE QUERY a AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP, destIP;\n"
-        "CREATE QUERY b AS SELECT destIP, count(*) AS n FROM udp [RANGE 60] GROUP BY destIP;"
-    )
-    apart, together = search_partitioning(plan), search_partitioning(treat_streams_alike(plan))
-    assert apart.partitioning.text == "tcp by {destIP, srcIP}; udp by {destIP}"
-    assert together.partitioning.text == f"{EVERY} by {{destIP}}"
-
-
 def test_a_window_that_counts_rows_forbids_partitioning() -> None:
     """A window over the last rows of a whole stream is not the union of windows over partitions, and says so."""
     graph = read_graph("CREATE QUERY q AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP;")
@@ -154,13 +147,6 @@ def test_equal_expressions_form_classes() -> None:
     assert find_equal_classes([(a, b), (d, a)]) == [[a, b, d]]
     assert find_equal_classes([(a, b), (c, d), (b, c)]) == [[a, b, c, d]]
     assert len(find_equal_classes([(a, b), (c, d)])) == 2
-
-
-def test_corresponding_keys_are_hashed_in_one_type() -> None:
-    """An int and a bigint that must meet are hashed as bigints; keys of one type as they are."""
-    plan, _ = read_workload("CREATE QUERY q AS SELECT a.srcIP AS k FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.len = b.len AND a.time = b.time")
-    (group,) = search_partitioning(plan).partitioning.groups
-    assert {k.text: name_hash_type(k, plan.types) for k in group.keys} == {"srcIP": "bigint", "len": None}
 
 
 def test_advice_compares_what_the_user_proposes() -> None:

@@ -8,7 +8,6 @@ anything else is done; the rules move nodes below merges.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -127,15 +126,3 @@ def export_plan(plan: DistributedPlan) -> dict[str, Any]:
         ],
         "edges": [[i, n.name] for n in plan.nodes.values() for i in n.inputs],
     }
-
-
-def draw_distributed_plan(plan: DistributedPlan) -> str:
-    """Graphviz: partitions side by side, merges where they meet."""
-    shapes = {"source": "cds", "merge": "invtriangle"}
-    out = ["digraph partitions {", "  rankdir=BT;", '  node [fontname="sans-serif"];']
-    for n in plan.nodes.values():
-        part = "" if n.partition is None else f" #{n.partition}"
-        label = json.dumps(f"{_describe_node(n)}{part}", ensure_ascii=False)
-        out.append(f"  {json.dumps(n.name)} [label={label}, shape={shapes.get(n.kind, 'box')}];")
-    out += [f"  {json.dumps(i)} -> {json.dumps(n.name)};" for n in plan.nodes.values() for i in n.inputs]
-    return "\n".join([*out, "}"]) + "\n"

@@ -118,9 +118,3 @@ def agree_on_type(keys: dict[str, PartitioningKey], types: Types) -> bool:
         return len(set(used)) == 1
     found = {types.get(s, {}).get(k.column or "", "").strip().lower() for s, k in keys.items()}
     return len(found) == 1 or all(width_of(t) for t in found)
-
-
-def name_hash_type(key: AlignedKey, types: Types) -> str | None:
-    """The type the values of corresponding keys are cast to before they are hashed; None: the type they have."""
-    found = {types.get(s, {}).get(k.column or "", "").strip().lower() for s, k in key.keys}
-    return max(found, key=lambda t: width_of(t) or 0) if len(found) > 1 else None

@@ -110,13 +110,6 @@ def reconcile(a: Partitioning, b: Partitioning, types: Types) -> Partitioning | 
     return Partitioning(_sort(groups))
 
 
-def reconcile_all(parts: Iterable[Partitioning], types: Types) -> Partitioning | None:
-    found: Partitioning | None = Partitioning()
-    for part in parts:
-        found = reconcile(found, part, types) if found is not None else None
-    return found
-
-
 def find_steps(key: AlignedKey, given: Iterable[AlignedKey], types: Types) -> frozenset[str]:
     """How an aligned key is computed of others, in the same way on every stream it has in common with them."""
     given = list(given)
