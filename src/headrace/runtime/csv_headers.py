@@ -23,8 +23,8 @@ from pyspark.sql import functions as F
 from headrace.errors import InternalError, SourceError
 from headrace.logical.graph import Graph, StaticTable, Stream
 from headrace.logical.source_formats import FILE_FORMATS, MALFORMED
-from headrace.runtime.source_frame import list_planned, local_path, select_stream, unite_parts
-from headrace.runtime.source_path import literal, resolve_options, unliteral
+from headrace.runtime.source_frame import list_planned, select_stream, unite_parts
+from headrace.runtime.source_path import fixed_part, literal, local_path, resolve_options, unliteral
 from headrace.sql.error_places import suggest
 
 Columns = Sequence[tuple[str, str]]
@@ -210,14 +210,3 @@ def place_columns(columns: Columns, places: Sequence[str]) -> list[tuple[str, st
 def _same_places(file: Sequence[str], schema: Sequence[str]) -> bool:
     """Whether a file fits a schema, which has the columns that folders name at its end."""
     return tuple(file) == tuple(schema[: len(file)]) and all(schema[len(file) :])
-
-
-def fixed_part(path: str) -> str:
-    """What the paths of all files of a stream start with."""
-    fixed = path
-    for i, letter in enumerate(path):
-        if letter in "*?[{" and path[i - 1 : i] != "\\":
-            fixed = path[:i].rpartition("/")[0]
-            break
-    plain = local_path(unliteral(fixed))
-    return plain if os.path.isfile(plain) else plain.rstrip("/") + "/"

@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -31,6 +31,7 @@ from headrace.runtime.committed_results import Results
 from headrace.runtime.csv_headers import OwnHeaders
 from headrace.runtime.delivery import blame
 from headrace.runtime.driver import Driver
+from headrace.runtime.idle_gate import IdleGate
 from headrace.runtime.orders import send_orders
 from headrace.runtime.slot_follower import files_reach_limit, is_behind
 from headrace.runtime.source_frame import Projection, files_of, layout_of, list_files, unite_streams
@@ -71,6 +72,7 @@ class Run:
         self._stopping = self._interrupted = False
         self._in_batch = threading.Lock()
         self._beats: threading.Thread | None = None
+        self._gate: IdleGate | None = None
         self._silenced = threading.Event()  # no more heartbeats
         self._idle_since = time.monotonic()
         self._ending = threading.Lock()
@@ -81,7 +83,8 @@ class Run:
         return self.driver.manifest
 
     # -- life --------------------
-    def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any]) -> None:
+    def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any], folders: Sequence[str] = ()) -> None:
+        """Start the query; `folders` are those that hold all its files, if that is where rows come from."""
         try:
             with quiet():
                 self._tasks = max(1, self.spark.sparkContext.defaultParallelism)
@@ -91,6 +94,8 @@ class Run:
                 writer = writer.option("checkpointLocation", f"{self.driver.store.uri.rstrip('/')}/spark")
                 self._query = (writer.trigger(**trigger) if trigger else writer).start()
                 self._start_heartbeats(trigger)
+                if self._beats is None and "availableNow" not in trigger and read_interval(trigger) == 0:
+                    self._gate = IdleGate(self._query, folders, lambda: self._idle_since)
         except Exception as e:
             raise explain_error(e, None, outside=True) from e
 
@@ -119,6 +124,7 @@ class Run:
         try:
             with self._in_batch:
                 self._stopping = True
+            self._open_gate()
             with quiet():
                 self._query.stop()
             failed = self._query.exception() is not None and not self._interrupted
@@ -146,6 +152,7 @@ class Run:
             if self._ended:
                 return
             self._silenced.set()
+            self._open_gate()
             if self._beats is not None:
                 self._beats.join()
             try:
@@ -154,6 +161,11 @@ class Run:
             finally:
                 self._ended = True
                 self.driver.close()
+
+    def _open_gate(self) -> None:
+        """Hold Spark no more."""
+        if self._gate is not None:
+            self._gate.close()
 
     # -- one batch --------------------
     def _foreach(self, frame: DataFrame, batch_id: int) -> None:

@@ -23,15 +23,13 @@ from headrace.logical.graph import StaticTable
 from headrace.program.table_division import TableDivision, TablePiece
 from headrace.runtime.csv_headers import (
     HeaderReader,
-    fixed_part,
     group_by_places,
     has_header,
     read_groups,
     spell_schema,
 )
 from headrace.runtime.open_source import explain_source, follow_header
-from headrace.runtime.source_frame import local_path
-from headrace.runtime.source_path import resolve_options
+from headrace.runtime.source_path import fixed_part, local_path, resolve_options
 from headrace.runtime.spark_faults import quiet
 from headrace.runtime.tasks import divide_task, piece_task, split_task
 from headrace.state import Store, TableFile

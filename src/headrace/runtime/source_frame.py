@@ -17,7 +17,6 @@ the generated source stays the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
@@ -34,6 +33,7 @@ from headrace.logical.source_formats import MALFORMED
 from headrace.optimizer import Plan
 from headrace.program.messages import Orders
 from headrace.program.program import Program
+from headrace.runtime.source_path import local_path
 
 _FEW = 20
 _FORMATS = (
@@ -117,11 +117,6 @@ def _part_of_union(partition: Any) -> Any:
     while partition.getClass().getSimpleName() == "UnionPartition":
         partition = partition.parentPartition()
     return partition
-
-
-def local_path(uri: str) -> str:
-    """A path as Spark writes it, without its scheme."""
-    return re.sub("^file:/+", "/", uri)
 
 
 def layout_of(plan: Plan) -> Layout:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headrace.errors import SourceError
 from headrace.logical.graph import Graph, StaticTable, Stream
-from headrace.logical.source_formats import NEED_PATH, find_misspelt
+from headrace.logical.source_formats import FILE_FORMATS, NEED_PATH, find_misspelt
 
 
 def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
@@ -21,6 +21,19 @@ def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
         if meant := find_misspelt(source.format):
             raise SourceError(f"{describe_source(source)}: there is no source {source.format!r}. Did you mean {meant!r}?")
         resolve_options(source, bases.get(source.name))
+
+
+def list_folders(graph: Graph, bases: Mapping[str, Path]) -> list[str]:
+    """The local folders that hold the files of all streams; none if some stream has anything else."""
+    found = []
+    for name, stream in graph.streams.items():
+        if (stream.format or "").lower() not in FILE_FORMATS:
+            return []
+        folder = fixed_part(resolve_options(stream, bases.get(name))["path"])
+        if not os.path.isdir(folder):
+            return []
+        found.append(folder)
+    return found
 
 
 def describe_source(source: Stream | StaticTable) -> str:
@@ -56,3 +69,19 @@ def literal(path: str) -> str:
 def unliteral(path: str) -> str:
     """The path that `literal` was given."""
     return re.sub(r"\\([\[\]{}*?\\])", r"\1", path)
+
+
+def local_path(uri: str) -> str:
+    """A path as Spark writes it, without its scheme."""
+    return re.sub("^file:/+", "/", uri)
+
+
+def fixed_part(path: str) -> str:
+    """What the paths of all files of a stream start with."""
+    fixed = path
+    for i, letter in enumerate(path):
+        if letter in "*?[{" and path[i - 1 : i] != "\\":
+            fixed = path[:i].rpartition("/")[0]
+            break
+    plain = local_path(unliteral(fixed))
+    return plain if os.path.isfile(plain) else plain.rstrip("/") + "/"

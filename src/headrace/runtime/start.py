@@ -26,9 +26,8 @@ from headrace.runtime.read_static import StaticReader
 from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_follower import SlotFollower, read_capacity
 from headrace.runtime.slot_memory import find_slot_memory, read_size
-from headrace.runtime.source_frame import local_path
 from headrace.runtime.source_log import trim_source_logs
-from headrace.runtime.source_path import resolve_options, unliteral
+from headrace.runtime.source_path import list_folders, local_path, resolve_options, unliteral
 from headrace.runtime.table_versions import BROADCAST
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
@@ -115,7 +114,7 @@ def start(
         driver.use_tables(StaticReader(spark, tables or {}, bases), read_broadcast_limit(spark))
         driver.listen()
         run = Run(spark, driver, scans, on_batch, flush, OwnHeaders(spark, plan.graph, opened, bases), own)
-        run.start(opened, trigger)
+        run.start(opened, trigger, list_folders(plan.graph, bases))
         if "availableNow" not in trigger:  # a run that goes on: results expire even if no batch comes
             driver.compact()
         return run
