@@ -262,6 +262,20 @@ def test_errors_are_messages(session: type[FakeSession], script: str) -> None:
     assert "Traceback" in call("run", script, "--checkpoint", "ck", "--debug").stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"\xff\xfe\x00a", "is not a text in UTF-8: byte 1 begins no letter"), (b"\xef\xbb\xbf \r\n", "is empty; expected CREATE STREAM")],
+)  # fmt: skip
+def test_files_that_are_no_sql(tmp_path: Path, content: bytes, said: str) -> None:
+    """Bytes that are no text, and files without a statement, are mistakes of the user and not faults of ours."""
+    (tmp_path / "q.sql").write_bytes(content)
+    for command in (("run", "--checkpoint", "ck"), ("explain",), ("advise",)):
+        result = call(command[0], str(tmp_path / "q.sql"), *command[1:])
+        assert result.exit_code == 2
+        assert f"q.sql {said}" in result.stderr
+        assert "fault of Headrace" not in result.stderr
+
+
 def test_a_fault_of_ours_is_told_apart(session: type[FakeSession], script: str) -> None:
     """An exception nobody foresaw has exit code 1 and says how to see more."""
     session.mode = "breaks"
@@ -278,6 +292,7 @@ def test_a_fault_of_ours_is_told_apart(session: type[FakeSession], script: str) 
         ("--sink", "kafka"),
         ("--sink", "csv:"),
         ("--slots", "0"),
+        ("--jars", "hdfs://a.jar,nowhere/b.jar"),
         ("--available-now", "--trigger", "1 second"),
     ],
 )
@@ -659,13 +674,16 @@ def test_a_checkpoint_that_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_settings_of_spark(session: type[FakeSession], script: str) -> None:
-    """--packages, --jars and --conf are settings of the Spark that is started."""
+    """--packages, --jars and --conf are settings of the Spark that is started; a jar must be there, or elsewhere."""
+    jar = Path(script).with_name("a.jar")
+    jar.touch()
+    jars = f"{jar},hdfs://b.jar"
     result = call(
-        "run", script, "--checkpoint", "ck", "--available-now", "--packages", "g:a:1", "--jars", "a.jar,b.jar",
+        "run", script, "--checkpoint", "ck", "--available-now", "--packages", "g:a:1", "--jars", jars,
         "--conf", "spark.a=b=c", "--conf", "spark.d=",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    conf = {"spark.a": "b=c", "spark.d": "", "spark.jars.packages": "g:a:1", "spark.jars": "a.jar,b.jar"}
+    conf = {"spark.a": "b=c", "spark.d": "", "spark.jars.packages": "g:a:1", "spark.jars": jars}
     assert dict(session.calls)["init"]["conf"] == conf
     refused = call("run", script, "--checkpoint", "ck", "--conf", "executor.memory=4g")
     assert refused.exit_code == 2

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from headrace.errors import HeadraceError, InternalError, OptionError
+from headrace.errors import HeadraceError, InternalError, OptionError, SqlError
 from headrace.report import BatchReport
 
 if TYPE_CHECKING:
@@ -147,6 +147,14 @@ def _sink(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tup
     return values
 
 
+def _jars(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Of a jar that is not there Spark only writes a line into its log."""
+    missing = [one for one in (value or "").split(",") if one and "://" not in one and not Path(one).is_file()]
+    if missing:
+        raise click.BadParameter(f"there is no file {missing[0]!r}; expected paths of jars, separated by commas")
+    return value
+
+
 def _setting(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     for value in values:
         key, equals, _rest = value.partition("=")
@@ -200,7 +208,7 @@ def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
 @click.option("--trigger", metavar="INTERVAL", callback=_trigger, help="Start a batch every so often, e.g. '5 seconds'.")
 @click.option("--master", metavar="M", help="Spark master.  [default: local[*], or what spark-submit gives]")
 @click.option("--packages", metavar="MAVEN", help="Packages of sources, GROUP:ARTIFACT:VERSION, separated by commas.")
-@click.option("--jars", metavar="FILES", help="Jars of sources, separated by commas.")
+@click.option("--jars", metavar="FILES", callback=_jars, help="Jars of sources, separated by commas.")
 @click.option("--conf", "settings", multiple=True, callback=_setting, metavar="KEY=VALUE",
               help="A setting of Spark. May be repeated.")  # fmt: skip
 @click.option("--slots", metavar="N|auto", callback=_slots,
@@ -275,7 +283,7 @@ def run(
     from headrace.sql import CreateQuery, CreateStream, parse_script
     from headrace.sql.declare import asks_spark
 
-    text = file.read_text(encoding="utf-8")
+    text = _read_sql(file)
     statements = parse_script(text)
     queries = {one.name: one.text for one in statements if isinstance(one, CreateQuery)}
     reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
@@ -382,13 +390,26 @@ def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None) -> 
         click.echo(session.explain(format=format_, verbose=verbose))
 
 
+def _read_sql(file: Path) -> str:
+    """The text of a file of statements."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SqlError(
+            f"{file} is not a text in UTF-8: byte {error.start + 1} begins no letter. Save it as UTF-8, and see that it is SQL"
+        ) from error
+    if not text.strip("\ufeff \t\r\n;"):
+        raise SqlError(f"{file} is empty; expected CREATE STREAM and CREATE QUERY statements")
+    return text
+
+
 def _read_session(file: Path, checkpoint: str | None = None) -> Session:
     """The streams and queries of a file, for commands that start no Spark."""
     from headrace.session import Session
     from headrace.sql import CreateStream, parse_script
     from headrace.sql.declare import columns_of
 
-    text = file.read_text(encoding="utf-8")
+    text = _read_sql(file)
     for one in parse_script(text):
         if isinstance(one, CreateStream):
             columns_of(one)  # without Spark, or not at all
