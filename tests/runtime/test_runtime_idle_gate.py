@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.runtime import idle_gate
-from headrace.runtime.idle_gate import FolderWatch, is_settled
+from headrace.runtime.idle_gate import FolderTimes, is_settled
 from spark_kit import at, session, stream_sql, write
 
 QUERY = "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 1 DAY];"
@@ -19,7 +19,7 @@ QUERY = "CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 1 DAY];"
 
 def test_what_changes_a_state(tmp_path: Path) -> None:
     """A file that comes, goes or is renamed, at any depth, and a new folder; not what is written into a file."""
-    watch, deep = FolderWatch([str(tmp_path)]), tmp_path / "a" / "b"
+    watch, deep = FolderTimes([str(tmp_path)]), tmp_path / "a" / "b"
     deep.mkdir(parents=True)
     states = [watch.read()]
 
@@ -45,7 +45,7 @@ def test_what_changes_a_state(tmp_path: Path) -> None:
     before = watch.read()
     (tmp_path / "new" / "z").write_text("longer than before")
     assert watch.read() == before
-    assert FolderWatch([str(tmp_path / "absent")]).read() is None
+    assert FolderTimes([str(tmp_path / "absent")]).read() is None
 
 
 def test_too_many_folders_are_not_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,9 +53,9 @@ def test_too_many_folders_are_not_watched(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(idle_gate, "_MOST_FOLDERS", 3)
     for i in range(3):
         (tmp_path / str(i)).mkdir()
-    assert FolderWatch([str(tmp_path)]).read() is None
+    assert FolderTimes([str(tmp_path)]).read() is None
     (tmp_path / "2").rmdir()
-    state = FolderWatch([str(tmp_path)]).read()
+    state = FolderTimes([str(tmp_path)]).read()
     assert state is not None and len(state) == 3
 
 

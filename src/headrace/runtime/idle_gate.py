@@ -38,7 +38,7 @@ _MOST_FOLDERS = 1000
 FolderState = tuple[tuple[str, int, int], ...]
 
 
-class FolderWatch:
+class FolderTimes:
     """Folders, with all that are below them, and when entries of each last changed."""
 
     def __init__(self, folders: Sequence[str]) -> None:
@@ -85,7 +85,7 @@ class IdleGate:
 
     def __init__(self, query: Any, folders: Sequence[str], last_batch: Callable[[], float]) -> None:
         self.held = 0  # times, for whoever wants to know
-        self._query, self._watch, self._last_batch = query, FolderWatch(folders), last_batch
+        self._query, self._watch, self._last_batch = query, FolderTimes(folders), last_batch
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         if folders and isinstance(SparkContext._gateway, ClientServer):  # a thread here is always the same one in Java
