@@ -289,13 +289,6 @@ SELECT t.ts, u.len FROM tcp t FULL JOIN udp FOR SYSTEM_TIME AS OF t.ts u ON t.sr
 --   line 1: SELECT t.ts, u.len FROM tcp t FULL JOIN udp FOR SYSTEM_TIME AS OF t.ts u ON t.srcIP = u.srcIP
 --                                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
--- # a version of windows
-SELECT t.ts, f.cnt FROM tcp t JOIN flows FOR SYSTEM_TIME AS OF t.ts f ON t.srcIP = f.srcIP
--- =>
--- SqlError: query q: FOR SYSTEM_TIME AS OF joins rows with rows; the results of windows cannot take part yet
---   line 1: SELECT t.ts, f.cnt FROM tcp t JOIN flows FOR SYSTEM_TIME AS OF t.ts f ON t.srcIP = f.srcIP
---                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-
 -- # a version of a table
 SELECT t.ts, h.owner FROM tcp t JOIN hosts FOR SYSTEM_TIME AS OF t.ts h ON t.srcIP = h.ip
 -- =>

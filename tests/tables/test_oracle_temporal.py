@@ -170,3 +170,76 @@ def test_versions_cannot_be_asked_for_by_a_query_that_comes_later(tmp_path: Path
     run.close()
     with pytest.raises(CheckpointError, match="a new query asks for versions AS OF a time"):
         LocalRun(first + SCRIPT.removeprefix(STREAMS).split("CREATE QUERY l")[0], path=path)
+
+
+WINDOWED = (
+    STREAMS
+    + """
+CREATE QUERY sums AS SELECT cur, sum(amount) AS total FROM o [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY cur;
+CREATE QUERY highs AS SELECT cur, max(rate) AS high FROM r [RANGE 3 SECONDS] GROUP BY cur;
+CREATE QUERY valued AS SELECT s.window_end AS at, s.cur, s.total, v.rate FROM sums s
+  LEFT JOIN r FOR SYSTEM_TIME AS OF s.window_end v ON s.cur = v.cur;
+CREATE QUERY rated AS SELECT o.ts, o.amount, h.high FROM o JOIN highs FOR SYSTEM_TIME AS OF o.ts h ON o.cur = h.cur;
+CREATE QUERY both AS SELECT s.window_end AS at, s.total, h.high, h.window_start AS since FROM sums s
+  LEFT JOIN highs FOR SYSTEM_TIME AS OF s.window_end h ON s.cur = h.cur;
+CREATE QUERY again AS SELECT count(*) AS n, sum(rate) AS rates FROM valued [RANGE 6 SECONDS];
+"""
+)
+
+
+def answer_windows(
+    orders: list[tuple[Any, ...]], rates: list[tuple[Any, ...]], sums: list[tuple[Any, ...]], highs: list[tuple[Any, ...]]
+) -> dict[str, list[tuple[Any, ...]]]:
+    """What plain Python finds, given all rows and the results of the windows."""
+    ended = [(end, cur, high, start) for cur, high, start, end in highs]
+
+    def last(rows: list[tuple[Any, ...]], key: str | None, time: int) -> tuple[Any, ...] | None:
+        known = [row for row in rows if key is not None and row[1] == key and row[0] <= time]
+        return max(known, key=lambda row: row[0], default=None)
+
+    valued, rated, both = [], [], []
+    for cur, total, _, end in sums:
+        rate, high = find_version(rates, cur, end), last(ended, cur, end)
+        valued.append((end, cur, total, rate[3] if rate is not None else None))
+        both.append((end, total, *(high[2:] if high is not None else (None, None))))
+    for time, cur, amount in orders:
+        if (high := last(ended, cur, time)) is not None:
+            rated.append((time, amount, high[2]))
+    return {"valued": sort(valued), "rated": sort(rated), "both": sort(both)}
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
+def test_results_of_windows_ask_for_versions_and_are_versions(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the end of their window, on either side and on both; times are whole seconds, so versions meet the very end."""
+    monkeypatch.setattr(node_segments, "FAN_IN", 2)
+    monkeypatch.setattr(operator, "ROUND_ROWS", 2)
+    rng = random.Random(seed)
+    path = str(tmp_path / "checkpoint")
+    run = LocalRun(WINDOWED, rng.choice([1, 2, 3]), path=path)
+    orders: list[tuple[Any, ...]] = []
+    rates: list[tuple[Any, ...]] = []
+    now = 0
+    for _ in range(9):
+        if rng.random() < 0.3:
+            run.close()
+            run = LocalRun(WINDOWED, rng.choice([1, 2, 3]), path=path)
+        now += rng.choice([0, 1, 3])
+        new_orders = [(max(0, now - rng.randint(0, 3)) * SECOND, rng.choice(KEYS), rng.randint(0, 9)) for _ in range(rng.randint(0, 4))]
+        new_rates = [
+            (max(0, now - rng.randint(0, 2)) * SECOND, rng.choice(KEYS), "x", rng.choice([1, 4, 7])) for _ in range(rng.choice([0, 3]))
+        ]
+        run.push(o=new_orders, r=new_rates)
+        orders += new_orders
+        rates += new_rates
+        found = {query: run.rows(query) for query in ("valued", "rated", "both")}
+        certain = answer_windows(orders, rates, run.rows("sums"), run.rows("highs"))
+        assert all(set(rows) <= set(certain[query]) for query, rows in found.items() if query == "valued")
+    run.flush()
+    assert not run.late("o")
+    assert not run.late("r")
+    expected = answer_windows(orders, rates, run.rows("sums"), run.rows("highs"))
+    assert {query: run.rows(query) for query in expected} == expected
+    assert sum(row[0] for row in run.rows("again")) == len(expected["valued"])
+    run.close()

@@ -74,5 +74,6 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
         elif isinstance(step, (Compute, LookUp)) and step.source in ends:
             ends[step.view] = max(ends.get(step.view, ends[step.source]), ends[step.source])
         elif isinstance(step, Send) and step.source in ends:
-            latest[step.node] = max(latest.get(step.node, ends[step.source] - 1), ends[step.source] - 1)
+            tick = ends[step.source] - (not step.at_end)
+            latest[step.node] = max(latest.get(step.node, tick), tick)
     return Flush(bounds, reports)

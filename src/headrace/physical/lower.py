@@ -133,7 +133,7 @@ class _Lowering:
                 lower_rows = lower_temporal_table if temporal else lower_row_table
                 rows = lower_rows(self.plan, table, name, self._lower_partition(table))
                 self.nodes[id_] = rows
-                self._send_rows(rows, table, join.inputs[number].time)
+                self._send_rows(rows, table, join.inputs[number].time, temporal)
                 self._step(table.level, Advance(rows.name))
         nodes = {id_: node for id_ in ids if isinstance(node := self.nodes[id_], RowNode)}
         view = self._name_view("j")
@@ -164,8 +164,9 @@ class _Lowering:
             self._step(part.level, lower_lookup(self.plan, self.sql, lookup, source.name, view, transit))
             self.views.setdefault(lookup.name, []).append(_View(view, part))
 
-    def _send_rows(self, node: Node, table: RowTable | TransitTable, time: str) -> None:
-        """Rows of slots on their way to a table."""
+    def _send_rows(self, node: Node, table: RowTable | TransitTable, time: str, temporal: bool = False) -> None:
+        """Rows of slots on their way to a table; in a temporal join results of windows are at the end of their window."""
+        at_end = temporal and self.graph.is_windowed(table.input)
         scope = dict(self.plan.types[table.input])
         relation = self.graph.relations[table.input]
         if self.graph.is_windowed(table.input):
@@ -173,7 +174,7 @@ class _Lowering:
             scope |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(table.input))
         for view in self.views.get(table.input, ()):
             keys = [self.sql.translate_in(table.input, k, scope).sql for k in table.keys]
-            tick = time_sql(self.graph, table.input, time) if time else "0::BIGINT"
+            tick = "_we" if at_end else time_sql(self.graph, table.input, time) if time else "0::BIGINT"
             listed = [f"{tick} AS _t"]
             listed += [f"{normalize_key(k, t)} AS k{i}" for i, (k, t) in enumerate(zip(keys, table.types, strict=True))]
             listed += [f"{quote_name(c)} AS v{i}" for i, c in enumerate(table.columns)]
@@ -181,7 +182,7 @@ class _Lowering:
             # rows of no time, as outer joins give them, meet nobody
             if isinstance(table, TransitTable) or not keeps_unmatched(self.plan, table):
                 sql = f"SELECT * FROM ({sql}) WHERE _t IS NOT NULL"
-            self._step(view.part.level, Send(node.name, sql, view.name, view.part.level == table.level))
+            self._step(view.part.level, Send(node.name, sql, view.name, view.part.level == table.level, at_end))
 
     # -- aggregations --------------------
     def _aggregate(self, relation: Aggregate) -> None:

@@ -228,6 +228,7 @@ class Send:
     sql: str
     source: str
     local: bool
+    at_end: bool = False  # whether results of windows are at the end of their window, and not a tick before
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 The keys are what ON, or WHERE, makes equal. Everything else that is said of the version is asked after it was found: the last row
 of the key, not the last one that suits. Only AS OF the progressing attribute makes sense, since its progress, and that of the
-versions, is what tells when an answer is final.
+versions, is what tells when an answer is final. Results of windows take part at the end of their window, on either side.
 """
 
 from __future__ import annotations
@@ -55,8 +55,6 @@ def bind_temporal(
         raise fail(item.node, f"{item.alias} has its time from AS OF; leave the window or WITHIN behind it out")
     if kind not in ("inner", "left"):
         raise fail(item.node, f"FOR SYSTEM_TIME AS OF is for JOIN and LEFT JOIN, not for {kind.upper()} JOIN")
-    if graph.is_windowed(versions.name) or graph.is_windowed(rows.name):
-        raise fail(item.node, "FOR SYSTEM_TIME AS OF joins rows with rows; the results of windows cannot take part yet")
     time = next(iter(find_progress(graph, versions.name)), None)
     if time is None:
         raise fail(item.node, f"{item.alias} has no column that carries progress, so no version is ever known to be the last")
