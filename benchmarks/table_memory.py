@@ -3,8 +3,9 @@
     python -m benchmarks.table_memory [--rows 8000000] [--batch 200000] [--batches 8]
 
 Each way is a run of its own, in a process of its own, over the same files. Memory is sampled from /proc: what is private to the
-driver, to the JVM and to the largest worker, and beside it what a worker has mapped of files, which all workers of a machine
-share and the system takes back when it needs it. Both runs must give the same results, in number and sum.
+driver and to the largest worker while the table is read, and to the largest worker in the batches; beside it what a worker
+has mapped of files, which all workers of a machine share and the system takes back when it needs it. Both runs must give the same
+results, in number and sum.
 """
 
 from __future__ import annotations
@@ -65,12 +66,14 @@ def run_one(folder: Path, way: str) -> None:
     reports: list[BatchReport] = []
     run = session.start(available_now=True, on_batch=reports.append)
     read = time.time() - began
+    print("read", flush=True)
     run.wait()
     found = run.results("q").arrow()
     version = run.manifest.tables["customers"]
     told = {
         "read": read,
         "batch": statistics.median(r.seconds for r in reports[2:]),
+        "cpu": statistics.median(sum(slot.cpu for slot in r.slot_loads) for r in reports[2:]),
         "rows": found.num_rows,
         "sum": int(np.sum(found["credit"].to_numpy().astype(np.int64))),
         "divided": version.divided,
@@ -103,13 +106,21 @@ def measure(folder: Path, way: str) -> dict[str, Any]:
     sampler = threading.Thread(target=sample, args=(process.pid, peaks, stop))
     sampler.start()
     try:
-        said, _ = process.communicate()
+        assert process.stdout is not None
+        reading: dict[str, int] = {}
+        said = ""
+        for line in process.stdout:
+            if line == "read\n":
+                reading = {f"{kind} reading": size for kind, size in peaks.items()}
+                peaks.clear()
+            said = line if line.startswith("{") else said
+        process.wait()
     finally:
         stop.set()
         sampler.join()
     if process.returncode:
         raise SystemExit(process.returncode)
-    return {**json.loads(said.splitlines()[-1]), **peaks}
+    return {**json.loads(said), **reading, **peaks}
 
 
 def main() -> None:
@@ -129,12 +140,13 @@ def main() -> None:
     one, other = found.values()
     if (one["rows"], one["sum"]) != (other["rows"], other["sum"]) or one["divided"] or not other["divided"]:
         raise SystemExit(f"the two runs differ: {found}")
-    print(f"{given.rows:,} rows, {one['table_mb']} MB; {given.batches} batches of {given.batch:,}; {one['rows']:,} results\n")
-    print("| table | files | read s | batch s | driver MB | JVM MB | largest worker MB | its mapped files MB |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    size = f"{given.rows:,} rows, {one['table_mb']} MB"
+    print(f"{size}; {given.batches} batches of {given.batch:,}; {one['rows']:,} results\n")
+    print("| table | files | read s | batch s | of the processor | driver MB | worker reading MB | worker MB | mapped MB |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for way, it in found.items():
-        sizes = " | ".join(str(it.get(k, 0)) for k in ("driver", "jvm", "worker", "worker mapped"))
-        print(f"| {way} | {it['files']} | {it['read']:.1f} | {it['batch']:.2f} | {sizes} |")
+        sizes = " | ".join(str(it.get(k, 0)) for k in ("driver reading", "worker reading", "worker", "worker mapped"))
+        print(f"| {way} | {it['files']} | {it['read']:.1f} | {it['batch']:.2f} | {it['cpu']:.2f} | {sizes} |")
 
 
 if __name__ == "__main__":
