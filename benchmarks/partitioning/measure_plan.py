@@ -23,7 +23,7 @@ import headrace as hr
 from benchmarks.partitioning.experiments import COLUMNS, PARTS, PlannedRun
 from benchmarks.partitioning.packet_files import split_table
 from benchmarks.partitioning.standalone_cluster import ShuffleReader
-from headrace.kernels.sql_pieces import hash_pid_sql
+from headrace.kernels.sql_pieces import hash_sql
 from headrace.program.messages import SlotReport
 from headrace.runtime.driver import Driver
 from headrace.runtime.start import PREAGGREGATE
@@ -110,7 +110,7 @@ def aggregate_in_one_slot(planned: PlannedRun) -> Iterator[None]:
         return
 
     def place(pids: int, slots: int) -> tuple[int, ...]:
-        hashed = duckdb.sql(f"SELECT {hash_pid_sql(['i::INTEGER'], pids)} FROM range({slots}) AS t(i) ORDER BY i").fetchall()
+        hashed = duckdb.sql(f"SELECT {hash_sql(['i::INTEGER'])} % {pids} FROM range({slots}) AS t(i) ORDER BY i").fetchall()
         slot_of = {pid: part for part, (pid,) in enumerate(hashed)}
         assert len(slot_of) == slots, "two parts have the same hash"
         return tuple(slot_of.get(pid, 0) for pid in range(pids))
