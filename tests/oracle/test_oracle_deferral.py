@@ -34,9 +34,11 @@ def run(
 
 def test_query_sets_with_rows_that_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every kind of set once: chains, unions, second levels, landmarks."""
+    sat_out = 0
     for name in CASES:
         with monkeypatch.context() as patch:
-            assert run(CASES[name], name, tmp_path / name, patch, 5, 50) or name == "levels"
+            sat_out += run(CASES[name], name, tmp_path / name, patch, 5, 50)
+    assert sat_out > 100, "mini-partitions with rows sat out"
 
 
 @pytest.mark.parametrize("seed", range(6))

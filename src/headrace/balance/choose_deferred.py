@@ -9,7 +9,8 @@ rows wait as they came, and are processed later as if they had just come. The ru
 * beyond, mini-partitions with `HOT` times the mean rows of a mini-partition sit out: the smallest that is enough, or else the
   largest and then on. Others never wait: they are not what is too much;
 * none for longer than the time that was given: who would be past it when the next batch comes, at the pace of the last
-  one, is taken. Nor may more bytes wait in a slot than was given.
+  one, is taken. Where these alone are too much, nobody else waits: the slot holds up the others anyway. Nor may more
+  bytes wait in a slot than was given.
 
 A batch without rows takes all.
 """
@@ -41,12 +42,14 @@ def choose_deferred(
 ) -> frozenset[int]:
     """The mini-partitions of a slot that sit out a batch with so many rows by slot and by mini-partition, on average."""
     every = list(loads)
-    excess = sum(one.rows for one in every) - max(LEAST, TOLERANCE * slot_mean)
+    most = max(LEAST, TOLERANCE * slot_mean)
+    excess = sum(one.rows for one in every) - most
     if slot_mean <= 0 or excess <= 0:
         return frozenset()
-    may_wait = [
-        one for one in every if one.rows > HOT * pid_mean and now + absorb.pace <= one.since + absorb.time
-    ]
+    hot = [one for one in every if one.rows > HOT * pid_mean]
+    may_wait = [one for one in hot if now + absorb.pace <= one.since + absorb.time]
+    if sum(one.rows for one in hot) - sum(one.rows for one in may_wait) > most:
+        return frozenset()
     may_wait.sort(key=lambda one: (one.rows, one.pid))
     chosen: set[int] = set()
     room = absorb.bytes
