@@ -62,7 +62,7 @@ def run_live(names: list[str]) -> None:
     for name in names:
         workload, policy = name.split(":")
         compete = workload == "competing"
-        batches = {"changing": 30, "competing": 22}.get(workload, 16)
+        batches = {"changing": 24, "competing": 20}.get(workload, 16)
         cases.append(LiveCase("even" if compete else workload, policy, batches=batches, compete=compete))
     with pinned_cluster(FOLDER / "cluster") as url:
         spark = open_spark(url)
@@ -84,18 +84,16 @@ def run_rivals(streams: list[str]) -> None:
     found = []
     with pinned_cluster(FOLDER / "cluster") as url:
         spark = open_spark(url)
-        run_case(spark, LiveCase("even", "static", 30_000, 6), FOLDER)
+        run_case(spark, LiveCase("even", "static", 20_000, 6), FOLDER)
         for stream in streams:
-            found.append(run_case(spark, LiveCase(stream, "headrace", 30_000, 10), FOLDER))
-            found.append(run_spark(spark, LiveCase(stream, "spark-rocksdb", 30_000, 10), FOLDER))
-            found.append(run_flink(LiveCase(stream, "flink", 30_000, 10), FOLDER))
+            found.append(run_case(spark, LiveCase(stream, "headrace", 20_000, 8), FOLDER))
+            found.append(run_spark(spark, LiveCase(stream, "spark-rocksdb", 20_000, 8), FOLDER))
+            found.append(run_flink(LiveCase(stream, "flink", 20_000, 8), FOLDER))
             print(stream, [round(sum(b["seconds"] for b in one["batches"]), 1) for one in found[-3:]], flush=True)
+            kept = ("workload", "policy", "rows")
+            rows = [{k: one[k] for k in kept} | {"seconds": [b["seconds"] for b in one["batches"]]} for one in found]
+            write_result("live-rivals", {"rows": rows})
         spark.stop()
-    rows = [
-        {k: one[k] for k in ("workload", "policy", "rows")} | {"seconds": [b["seconds"] for b in one["batches"]]}
-        for one in found
-    ]
-    write_result("live-rivals", {"rows": rows})
 
 
 def run_overhead(pairs: int) -> None:

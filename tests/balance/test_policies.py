@@ -191,6 +191,55 @@ def test_room_is_made_in_one_round() -> None:
     assert (after[:2] == 0).all()
 
 
+def test_room_is_made_within_the_bound_and_where_it_lacks_most() -> None:
+    """With one move allowed one is made, and from the slot that is furthest above its memory."""
+    size, owners = np.full(14, 10.0), np.repeat([0, 1, 2], [5, 7, 2])
+    after = plan_room(size, np.zeros(14), owners, np.array([40.0, 40.0, 200.0]), 1)
+    moved = np.flatnonzero(after != owners)
+    assert len(moved) == 1 and owners[moved[0]] == 1 and after[moved[0]] == 2
+    assert sum_by_slot(size, plan_room(size, np.zeros(14), owners, np.array([40.0, 40.0, 200.0]), 99), 3).max() == 80
+
+
+def test_most_load_per_byte_goes_where_no_single_piece_would_do() -> None:
+    """Of pieces that fit but are not enough by themselves, the one with the most load for its bytes goes first, also if it has none."""
+    work, owners = np.array([2.0, 3.0, 2.0, 5.0, 5.0, 1.0]), np.array([0, 0, 0, 0, 0, 1])
+    size = np.array([10.0, 10.0, 0.0, 90.0, 90.0, 1.0])
+    assert plan_moves(work, np.ones(2), size, owners, 1).pids.tolist() == [2]
+
+
+def test_memory_goes_first_and_its_moves_are_waited_for() -> None:
+    """State that does not fit moves at once, and the next look is at least as long as that took."""
+    owners, size = np.repeat([0, 1], [6, 2]), np.full(8, 10.0)
+    stats = seen(np.full(8, 10.0), owners, 2, state_bytes=size, memory=np.array([40.0, 100.0]))
+    decision = headrace(stats, owners)
+    assert sum_by_slot(size, decision.owners, 2).tolist() == [30.0, 50.0]
+    assert decision.next_collection(70.0) == 70.0
+
+
+def test_what_moves_cost_is_learnt_and_broken_promises_are_remembered() -> None:
+    """Seconds per byte come from move phases; if moves did not bring half of what they promised, the next ones wait for twice the
+    loss, and if they did, for half of that again.
+    """
+    owners, rows = np.repeat(np.arange(4), 8), np.full(32, 200.0)
+    rows[:8] = 400.0
+
+    def look(owners: np.ndarray, memory: Any, pace: np.ndarray, moved: float = 0.0, took: float = 0.0) -> Any:
+        busy = sum_by_slot(rows, owners, 4) * 1e-4 * pace
+        pids = make_pid_statistics(rows, state_bytes=np.full(32, 1e3))
+        slots = make_slot_statistics(busy, busy.max() - busy)
+        return headrace(Statistics(1.0, pids, slots, moved, took), owners, memory)
+
+    first = look(owners, None, np.ones(4))
+    assert first.memory.promised is not None and first.memory.per_byte == PER_BYTE
+    kept = look(first.owners, first.memory, np.ones(4), 1000.0, 1.0)
+    assert kept.memory.per_byte == pytest.approx((PER_BYTE + 1e-3) / 2)
+    kept = look(first.owners, kept.memory, np.ones(4))
+    assert kept.memory.caution == 1.0 and kept.memory.promised is None
+    settling = look(first.owners, first.memory, np.ones(4))
+    broken = look(first.owners, settling.memory, np.array([1.0, 1.0, 1.0, 4.0]))
+    assert broken.memory.caution == 2.0
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_no_thrashing_on_stationary_noise(seed: int) -> None:
