@@ -35,6 +35,9 @@ CREATE QUERY nets AS SELECT src & 6 AS net, sum(cnt) AS n FROM flows GROUP BY sr
 CREATE QUERY later AS SELECT src, sum(cnt) AS n FROM flows [RANGE 40] GROUP BY src;
 CREATE QUERY pairs AS SELECT a.src, a.most, b.most AS before FROM heavy AS a JOIN heavy AS b
   ON a.src = b.src AND a.window_end = b.window_end + 10;
+CREATE QUERY lasting AS SELECT src, most FROM heavy WHERE most > 1;
+CREATE QUERY longest AS SELECT src & 7 AS low, src, max(most) AS most FROM lasting [RANGE 30 SLIDE 10] GROUP BY src & 7, src;
+CREATE QUERY known AS SELECT a.t, a.src, a.len, h.most FROM tcp AS a JOIN heavy AS h ON a.src = h.src AND h.window_end BETWEEN a.t - 15 AND a.t;
 CREATE QUERY ports AS SELECT dest, count(*) AS n, avg(len) AS a FROM tcp [RANGE 10] GROUP BY dest;
 CREATE QUERY total AS SELECT count(*) AS n FROM tcp [RANGE 10];
 CREATE QUERY asked AS SELECT a.t, a.src, a.len, b.n FROM tcp AS a JOIN dns AS b ON a.src = b.host AND b.t BETWEEN a.t - 5 AND a.t;
@@ -127,7 +130,8 @@ def test_what_the_folders_serve_is_not_exchanged() -> None:
     """Tables kept by folder get no bytes through an exchange, and all their rows."""
     run = LocalRun(SPLIT + QUERIES, slots=3, tasks=2)
     kept = {t.label for t in run.plan.tables.values() if t.id in run.plan.by_folder}
-    assert kept == {"tcp by src, dest", "rows of tcp by `src`", "rows of dns by `host`", "rows of tcp by `t`, `src`"}
+    stored = {"flows by src", "rows of heavy by `src`", "lasting by src & 7, src"}  # over results
+    assert kept == {"tcp by src, dest", "rows of tcp by `src`", "rows of dns by `host`", "rows of tcp by `t`, `src`"} | stored
     assert not {e.table for e in run.plan.exchanges} & run.plan.by_folder
     batch = make_batches(3, 3)[-1]
     batch["tcp"] = [(5, 1, 1, 1), (6, 2, 1, 9)]

@@ -52,7 +52,7 @@ class PaneRows:
 def define_closed(
     space: Workspace, node: PaneNode, rows: PaneRows, window: WindowSpec, runs: Runs, view: str
 ) -> None:
-    """Define `view` (k…, p…, _ws, _we): the groups of every window in `runs`."""
+    """Define `view` (k…, p…, _ws, _we, and _pid of nodes kept by folder): the groups of every window in `runs`."""
     used = slice(int(runs.low.min()), int(runs.high.max()))  # panes; the others are left out from here on
     rows = PaneRows(rows.name, rows.panes[used], rows.sizes[used])
     runs = Runs(runs.first, runs.stop, runs.low - used.start, runs.high - used.start)
@@ -73,8 +73,14 @@ def define_closed(
         merged = _copy(space, node, rows, low, high, once, view)
     _register_windows(space, window, runs, f"w_{view}")
     keys, partials = columns(node)
-    listed = ", ".join([*keys, *partials, "_ws", "_we"])
+    listed = ", ".join([*keys, *partials, "_ws", "_we", *(["pid AS _pid"] if node.by_folder else [])])
     space.define(view, f"SELECT {listed} FROM ({merged}) JOIN w_{view} USING (_run)", before=before)
+
+
+def _group_columns(node: PaneNode) -> tuple[list[str], list[str]]:
+    """What groups are by, with the mini-partition if that is a folder's, and the partials."""
+    keys, partials = columns(node)
+    return [*(["pid"] if node.by_folder else []), *keys], partials
 
 
 def _register_windows(space: Workspace, window: WindowSpec, runs: Runs, name: str) -> None:
@@ -87,7 +93,7 @@ def _register_windows(space: Workspace, window: WindowSpec, runs: Runs, name: st
 def _copy(
     space: Workspace, node: PaneNode, rows: PaneRows, low: Array, high: Array, once: bool, view: str
 ) -> str:
-    keys, partials = columns(node)
+    keys, partials = _group_columns(node)
     used = low < high
     space.register(f"m_{view}", pa.table({"pane": rows.panes[used], "_low": low[used], "_high": high[used]}))
     run = "_low" if once else "unnest(range(_low, _high))"
@@ -111,7 +117,7 @@ def _filter(
     merges: Sequence[re.Match[str]],
     view: str,
 ) -> tuple[list[str], str]:
-    keys, partials = columns(node)
+    keys, partials = _group_columns(node)
     used = low < high
     spans, block, sizes = np.unique(np.stack([low[used], high[used]]), axis=1, return_inverse=True, return_counts=True)
     block = block.reshape(-1)
@@ -183,7 +189,7 @@ def _decompose(runs: Runs) -> Pairs:
 
 
 def _tree(space: Workspace, node: PaneNode, rows: PaneRows, pairs: Pairs, view: str) -> str:
-    keys, partials = columns(node)
+    keys, partials = _group_columns(node)
     number = pa.table({"pane": rows.panes, "_node": np.arange(rows.panes.size)})
     space.register(f"m_{view}", number)
     leaves = f"SELECT {', '.join([*keys, *partials])}, 0 AS _level, _node FROM {rows.name} JOIN m_{view} USING (pane)"

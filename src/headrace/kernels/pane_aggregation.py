@@ -122,7 +122,8 @@ class PaneAggregation:
             define_closed(self.space, self.node, rows(), output.window, ahead, f"{view}_ahead")
         before, after = (FLOOR if bound is None else bound for bound in (self.before, self.after))
         keys, partials = columns(self.node)
-        listed = ", ".join(f"c.{name}" for name in (*keys, *partials, "_ws", "_we"))
+        own = ("_pid",) if self.node.by_folder else ()
+        listed = ", ".join(f"c.{name}" for name in (*keys, *partials, "_ws", "_we", *own))
         united = " UNION ALL ".join(f"SELECT * FROM {part}" for part in parts)
         due = f"_we > coalesce(_before, {before}) AND _we <= coalesce(_after, {after})"
         sql = f"SELECT {listed} FROM ({united}) c LEFT JOIN {self._register_groups()} g ON {self._same_group('c')} WHERE {due}"

@@ -35,7 +35,7 @@ from headrace.kernels.passed_rows import PassedRows
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.slot_turns import FrontierMap, Turn, plan_turns
 from headrace.kernels.source_stage import Chunk, read_own_rows
-from headrace.kernels.sql_pieces import pid_sql
+from headrace.kernels.sql_pieces import name_pid_sql, pid_sql
 from headrace.kernels.static_tables import StaticTables
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.worker import measure_peak, name_executor
@@ -325,7 +325,7 @@ class Slot:
 
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:
         node = self.program.node(step.node)
-        sql = f"SELECT {pid_sql(node, self.orders.route)} AS pid, * FROM ({step.sql})"
+        sql = name_pid_sql(node, self.orders.route, step.sql)
         if isinstance(node, RowNode):  # a lookup passes late rows on, and a join takes none
             passed = meld_waits(node.waits, self._frontiers[0]).bound
             sql += f" WHERE _t IS NULL OR _t >= {passed}" if passed is not None else ""

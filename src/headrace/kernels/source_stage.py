@@ -23,10 +23,9 @@ from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.judge import PART_OF_STREAM, Judge, Screened, make_judge
 from headrace.kernels.observe import observe_rows
 from headrace.kernels.result_files import read_schema, write_file
-from headrace.kernels.sql_pieces import group_by, pane_sql, pid_sql
+from headrace.kernels.sql_pieces import group_by, name_pid_sql, pane_sql
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
 from headrace.program.program import (
-    Node,
     PaneNode,
     Program,
     RowFeed,
@@ -153,7 +152,7 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, route: SplitRoute, by_gro
     pid = ["_pid"] if node.by_folder else []
     inner = f"SELECT {', '.join([*pid, pane, *keys, *subs])} FROM {source}{where}"
     inner += group_by([*pid, "pane", *(f"k{i}" for i in range(len(keys))), *([] if by_group else ["_row"])])
-    return _name_pid(node, route, inner)
+    return name_pid_sql(node, route, inner)
 
 
 def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, route: SplitRoute, behind: int | None) -> str:
@@ -162,14 +161,7 @@ def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, route: SplitRoute,
     conditions = [*([feed.where] if feed.where else []), *([f"_t >= {behind}"] if behind is not None else [])]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     pid = ["_pid"] if node.by_folder else []
-    return _name_pid(node, route, f"SELECT {', '.join([*pid, '_t', *listed])} FROM src{where}")
-
-
-def _name_pid(node: Node, route: SplitRoute, rows: str) -> str:
-    """Rows with their mini-partition first: that of their folder, or the hash of their keys."""
-    if getattr(node, "by_folder", False):
-        return f"SELECT _pid AS pid, * EXCLUDE (_pid) FROM ({rows})"
-    return f"SELECT {pid_sql(node, route)} AS pid, * FROM ({rows})"
+    return name_pid_sql(node, route, f"SELECT {', '.join([*pid, '_t', *listed])} FROM src{where}")
 
 
 def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:

@@ -41,6 +41,15 @@ def number_sql(value: str, route: SplitRoute) -> str:
     return f"(CASE {value} % {pids} {' '.join(cases)} ELSE {value} % {pids} END)::USMALLINT"
 
 
+def name_pid_sql(node: Node, route: SplitRoute, rows: str) -> str:
+    """Rows with their mini-partition first: that of the folder they are from, as they bring it along, or one by the hash of
+    their keys.
+    """
+    if getattr(node, "by_folder", False):
+        return f"SELECT _pid AS pid, * EXCLUDE (_pid) FROM ({rows})"
+    return f"SELECT {pid_sql(node, route)} AS pid, * FROM ({rows})"
+
+
 def columns(node: PaneNode | GatherNode | JointNode) -> tuple[list[str], list[str]]:
     """Key and partial column names."""
     return [f"k{i}" for i in range(node.keys)], [f"p{i}" for i in range(len(node.merges))]

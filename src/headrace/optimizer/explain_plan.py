@@ -149,6 +149,8 @@ def describe_folders(plan: Plan, table: Table) -> str:
     if table.id not in plan.by_folder:
         return ""
     feeds = [f.stream for f in plan.feeds.get(table.id, ())] + [f.stream for f in plan.row_feeds.get(table.id, ())]
+    if not feeds:
+        return ""
     clauses = [", ".join(e.sql(dialect="spark") for e in plan.graph.streams[s].partition_by) for s in feeds]
     return f"no exchange: partitioned by {' and by '.join(dict.fromkeys(clauses))} in the source"
 

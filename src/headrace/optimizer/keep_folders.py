@@ -11,11 +11,11 @@ that differ may become one, so such keys do not count; nor do floating-point val
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp, parse_one
 
-from headrace.logical.graph import Graph, Join, Merge, Rows, Stream, TemporalJoin
+from headrace.logical.graph import Graph, Merge, Rows, Stream
 from headrace.optimizer.carry_partition import carry_partition
 from headrace.optimizer.plan import Plan, Settings
 from headrace.optimizer.trace_columns import find_leaves
@@ -84,23 +84,13 @@ def _show_branches(plan: Plan, leaf: Rows, name: str) -> Iterable[Shown | None]:
 
 def find_folder_keys(plan: Plan, name: str, keys: Sequence[exp.Expr]) -> tuple[TableKey, ...] | None:
     """How keys over rows of streams tell the folder; None if they do not."""
-    shown = show_folders(plan, name)
-    named = [(f"k{i}", k) for i, k in enumerate(keys)]
-    kept = carry_partition(shown, named, plan.types.get(name, {}))
+    return number_keys(show_folders(plan, name), keys, plan.types.get(name, {}))
+
+
+def number_keys(shown: Shown | None, keys: Sequence[exp.Expr], types: Mapping[str, str]) -> tuple[TableKey, ...] | None:
+    """What rows are in folders by, in terms of keys over them; None if these do not tell."""
+    kept = carry_partition(shown, [(f"k{i}", k) for i, k in enumerate(keys)], types)
     return None if kept is None else tuple(_number(_spell(key)) for key in kept)
-
-
-def find_join_folder_keys(plan: Plan, join: Join | TemporalJoin) -> tuple[TableKey, ...] | None:
-    """How the keys of a join tell the folder, if they do in the same way for every input."""
-    types = plan.joins.get(join.name)
-    ways = set()
-    for number, given in enumerate(join.inputs):
-        keys = find_folder_keys(plan, given.relation, given.keys)
-        changed = [] if types is None else [i for i, t in enumerate(types.keys) if t != types.inputs[number][i]]
-        if keys is None or any(_uses(key, i) for key in keys for i in changed):
-            return None
-        ways.add(keys)
-    return ways.pop() if len(ways) == 1 else None
 
 
 def _spell(key: str | exp.Expr) -> str:
@@ -111,7 +101,8 @@ def _number(text: str) -> TableKey:
     return int(text[1:]) if text[:1] == "k" and text[1:].isdigit() else text
 
 
-def _uses(key: TableKey, number: int) -> bool:
+def uses_key(key: TableKey, number: int) -> bool:
+    """Whether a key of a table is computed of the key of this number."""
     if isinstance(key, int):
         return key == number
     return any(c.name == f"k{number}" for c in parse_one(key, dialect="spark").find_all(exp.Column))

@@ -15,8 +15,9 @@ A lookup in a static table needs no rows together, so it runs where its input is
 sent to slots by the lookup's keys, and nothing is kept of them.
 
 Where a stream comes partitioned (PARTITIONED BY) in folders that are read as they are (`keep_folders.py`), a table whose keys
-tell the folder is kept by folder: its rows need no exchange. No hash tells where such rows are, so a table over them, or a
-join, needs an exchange; what is computed in place does not.
+tell the folder is kept by folder: its rows need no exchange. No hash tells where such rows are, so results of aggregations
+bring their mini-partition along, and what reads them stays there too: in place, in a window of its own, or in a join. Results
+of joins and lookups do not.
 
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
 table are asked.
@@ -35,7 +36,7 @@ from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
 from headrace.optimizer.carry_partition import carry_partition
 from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
-from headrace.optimizer.keep_folders import find_folder_keys, find_join_folder_keys, show_folders
+from headrace.optimizer.keep_folders import find_folder_keys, number_keys, show_folders, uses_key
 from headrace.optimizer.plan import (
     Exchange,
     GatherTable,
@@ -150,21 +151,45 @@ class _Placing:
 
     def _give(self, relation: Aggregate, table: Table) -> None:
         shown = carry_partition(_write_keys(table.partition), relation.outputs, {})
-        self.parts[relation.name] = (Part(table.level, shown, table.id, table.id in self.by_folder),)
+        kept = table.id in self.by_folder
+        self.parts[relation.name] = (Part(table.level, shown, table.id, kept, kept),)
 
     # -- joins --------------------
     def _place_join(self, join: Join | TemporalJoin) -> None:
         """The tables of a join's inputs, and where its results are."""
-        folders = find_join_folder_keys(self.plan, join)
+        folders = self._find_join_folders(join)
         wanted = self._partition_join(join) if folders is None else folders
         level = 0
-        for i, given in enumerate(join.inputs):
+        for i, given in enumerate(join.inputs if folders is None else ()):
             for part in self.parts.get(given.relation, ()):
                 level = max(level, part.level + (not self._is_local(join, i, part, wanted)))
         by_folder = folders is not None
         tables = tuple(self._keep_rows(join, i, level, wanted, by_folder) for i in range(len(join.inputs)))
         self.inputs_of[join.name] = tables
         self.parts[join.name] = (Part(level, self._show_join_keys(join, wanted), tables[0], by_folder),)
+
+    def _find_join_folders(self, join: Join | TemporalJoin) -> tuple[TableKey, ...] | None:
+        """How the keys of a join tell the folder, if they do in the same way for every input: rows of streams, or results that
+        bring their mini-partition along.
+        """
+        types, ways = self.plan.joins.get(join.name), set()
+        for number, given in enumerate(join.inputs):
+            keys = self._find_folders(given.relation, given.keys)
+            changed = [] if types is None else [i for i, t in enumerate(types.keys) if t != types.inputs[number][i]]
+            if keys is None or any(uses_key(key, i) for key in keys for i in changed):
+                return None
+            ways.add(keys)
+        return ways.pop() if len(ways) == 1 else None
+
+    def _find_folders(self, name: str, keys: Sequence[exp.Expr]) -> tuple[TableKey, ...] | None:
+        """How keys over a relation tell the folder; None if they do not."""
+        parts = self.parts.get(name, ())
+        if not parts:
+            return find_folder_keys(self.plan, name, keys)
+        shown = {(p.partition, p.level) for p in parts}
+        if find_leaves(self.graph, name) or len(shown) > 1 or not all(p.pid for p in parts):
+            return None
+        return number_keys(parts[0].partition, keys, self.plan.types.get(name, {}))
 
     def _partition_join(self, join: Join | TemporalJoin) -> tuple[TableKey, ...]:
         """What to partition a join by: as its inputs are already, as serves what reads it, or by all keys."""
@@ -258,7 +283,7 @@ class _Placing:
         if find_leaves(self.graph, lookup.input):
             parts = (self._send_through(lookup),)
         self.parts[lookup.name] = tuple(
-            replace(part, partition=carry_partition(part.partition, shown, {})) for part in parts
+            replace(part, partition=carry_partition(part.partition, shown, {}), pid=False) for part in parts
         )
 
     def _send_through(self, lookup: Lookup) -> Part:
@@ -326,11 +351,15 @@ class _Placing:
             self.parts[relation.name] = (replace(parts[0], partition=shown),)
             return
         local_keys = self._hash_alike(relation.name, kept, parts) if kept is not None else None
+        by_folder = relation.window is not None and not relation.joint and self._find_folders(relation.input, relation.keys)
+        local_keys = by_folder or local_keys
         by = local_keys if local_keys is not None else common_keys(self.graph, [relation], self._list_readers([relation]))
         local = local_keys is not None and not find_leaves(self.graph, relation.input)
         table = self._make_table(relation, max(p.level for p in parts) + (not local), by)
         self.tables[table.id] = table
         self.table_of[relation.name] = table.id
+        if by_folder:
+            self.by_folder.add(table.id)
         if not local:
             self._exchange(table, relation, self._explain_exchange(relation, parts, kept is not None))
         self._give(relation, table)

@@ -161,13 +161,14 @@ class Part:
     """Where rows of a windowed relation are: the slots of a level, on the mini-partition that the columns `partition`
     decide (None: no columns of it tell). `table` is the state they come from. A name is a column whose value is hashed
     as it is; an expression tells which rows are together, but not the hash. `by_folder`: the mini-partition is that of a
-    folder of the source, which no hash tells.
+    folder of the source, which no hash tells; with `pid`, rows bring it along.
     """
 
     level: int
     partition: tuple[str | exp.Expr, ...] | None
     table: str
     by_folder: bool = False
+    pid: bool = False
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ class _Lowering:
         for view in self.views.get(table.input, ()):
             keys = [self.sql.translate_in(table.input, k, scope).sql for k in table.keys]
             tick = "_we" if at_end else time_sql(self.graph, table.input, time) if time else "0::BIGINT"
-            listed = [f"{tick} AS _t"]
+            listed = [*(["_pid"] if table.id in self.plan.by_folder else []), f"{tick} AS _t"]
             listed += [f"{normalize_key(k, t)} AS k{i}" for i, (k, t) in enumerate(zip(keys, table.types, strict=True))]
             listed += [f"{quote_name(c)} AS v{i}" for i, c in enumerate(table.columns)]
             sql = f"SELECT {', '.join(listed)} FROM {view.name}"
@@ -323,8 +323,8 @@ class _Lowering:
         (subs,) = partials.subs
         sources = self.views[relation.input]
         if table is None:
-            view = self._name_view("v")
-            self._step(part.level, Compute(view, _group_sql(["_ws", "_we"], keys, subs, sources[0].name), sources[0].name))
+            view, place = self._name_view("v"), ["_ws", "_we", *(["_pid"] if part.pid else [])]
+            self._step(part.level, Compute(view, _group_sql(place, keys, subs, sources[0].name), sources[0].name))
             return view
         stored = (relation.name, relation.input, self.graph.queries.get(relation.input), keys, subs)
         node: Node
@@ -332,6 +332,7 @@ class _Lowering:
             node = self._pane_node(table, len(keys), partials.merges, stored)
             tick = "_we - 1" if windowed else time
             place, view = [f"{pane_sql(tick, *table.grid)} AS pane"], node.outputs[0].view
+            place += ["_pid"] if node.by_folder else []
         elif isinstance(table, JointTable):
             name = self._name_node(table, (stored, partials.merges, relation.joint, table.generation))
             place, view = [], f"w_{name}"
@@ -359,10 +360,11 @@ class _Lowering:
         inner += [f"{d.final} AS a{i}" for i, d in enumerate(finals)]
         if not relation.joint:
             inner += ["_ws", "_we", show_window_sql(self.graph.window_type(relation.name))]
+        inner += ["_pid"] if part.pid else []
         source = f"(SELECT {', '.join(inner)} FROM {view})"
         scope = window_scope(self.plan, relation) | {f"a{i}": d.type for i, d in enumerate(finals)}
         scope |= {f"k{i}": type_ for i, type_ in enumerate(types.keys)}
-        self._define(relation.name, self.sql.select(relation, source, relation.having, scope), view, part)
+        self._define(relation.name, self.sql.select(relation, source, relation.having, scope, part.pid), view, part)
 
     # -- windowed and stateless --------------------
     def _define(self, name: str, sql: str, source: str, part: Part) -> None:
@@ -379,7 +381,7 @@ class _Lowering:
         if self.graph.is_windowed(relation.name):
             scope |= window_scope(self.plan, relation)
         for view, part in zip(self.views.get(relation.input, ()), self.plan.parts[relation.name], strict=True):
-            sql = self.sql.select(relation, view.name, relation.where, scope)
+            sql = self.sql.select(relation, view.name, relation.where, scope, part.pid)
             self._define(relation.name, sql, view.name, part)
 
     def _unite(self, union: str, arm: str, view: _View, part: Part) -> _View:
@@ -391,6 +393,7 @@ class _Lowering:
             f'"{c}"' if t == ours[c] else f'CAST("{c}" AS {duck_type(ours[c])}) AS "{c}"' for c, t in theirs.items()
         ]
         casts += ["_ws", "_we"] if self.graph.is_windowed(union) else []
+        casts += ["_pid"] if part.pid else []
         name = self._name_view("r")
         self._step(part.level, Compute(name, f"SELECT {', '.join(casts)} FROM {view.name}", view.name))
         return _View(name, part)

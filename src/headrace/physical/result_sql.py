@@ -23,15 +23,16 @@ class ResultSql:
         self.con = open_scratch()
 
     def select(
-        self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str]
+        self, relation: Aggregate | Derive, source: str, where: exp.Expr | None, scope: Mapping[str, str], pid: bool
     ) -> str:
-        """The relation's outputs, in their declared types, and of windowed ones `_ws`, `_we`."""
+        """The relation's outputs, in their declared types, of windowed ones `_ws`, `_we`, and `_pid` if rows bring it along."""
         declared = self.types[relation.name]
         columns = []
         for name, expression in relation.outputs:
             value = self.translate(relation, expression, scope)
             columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
         window = ["_ws", "_we"] if self.graph.is_windowed(relation.name) else []
+        window += ["_pid"] if pid else []
         sql = f"SELECT {', '.join([*columns, *window])} FROM {source}"
         return sql + (f" WHERE {self.translate(relation, where, scope).sql}" if where is not None else "")
 

@@ -34,7 +34,7 @@ class SourceFeed:
 
 @dataclass(frozen=True)
 class ClosedWindows:
-    """The windows that progress completes, as the relation `view` (k…, p…, _ws, _we)."""
+    """The windows that progress completes, as the relation `view` (k…, p…, _ws, _we, and _pid of nodes kept by folder)."""
 
     window: WindowSpec
     view: str

@@ -348,3 +348,19 @@ CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM limited AS a JOIN limited
 -- exchange 1 to t1 by (srcIP & 65280): groups of limited come from every source task
 -- exchange 1 to t2 by (len): groups of limited come from every source task
 -- exchange 1 to t3 by (`srcIP` & 65280): rows of limited meet the others of pairs
+
+-- # what reads results by folder stays there: in a window of its own, in a join
+CREATE STREAM keyed (ts TIMESTAMP, srcIP INT, destIP INT, len INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY (destIP) FROM 'parquet' OPTIONS (path 'data');
+CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS n FROM keyed [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY hosts AS SELECT destIP, max(n) AS most FROM flows GROUP BY destIP;
+CREATE QUERY later AS SELECT destIP, sum(n) AS n FROM flows [RANGE 5 MINUTES] GROUP BY destIP;
+CREATE QUERY pairs AS SELECT a.window_end AS e, a.destIP, b.most FROM hosts AS a JOIN hosts AS b ON a.destIP = b.destIP AND a.window_end = b.window_end + INTERVAL 1 MINUTE;
+-- =>
+-- flows: level 0 of t0, by destIP in folders
+-- hosts: level 0 of t0, by destIP in folders
+-- later: level 0 of t1, by destIP in folders
+-- pairs$1: level 0 of t2, by a.destIP in folders
+-- pairs: level 0 of t2, by destIP in folders
+-- no exchange to t0
+-- no exchange to t1
+-- no exchange to t2
