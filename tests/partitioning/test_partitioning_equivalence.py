@@ -132,6 +132,6 @@ def test_every_partitioning_gives_the_same(queries: RandomSet, seed: int, forced
 
 @pytest.mark.slow
 @given(random_sets(3), st.integers(0, 10**6), st.lists(st.sampled_from(FORCED), min_size=2, max_size=3, unique=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_every_partitioning_of_larger_sets_gives_the_same(queries: RandomSet, seed: int, forced: list[str]) -> None:
     compare(queries, seed, 400, forced)
