@@ -100,7 +100,7 @@ class NodeSegments:
             if meta.live_rows == meta.rows and self.pids.issuperset(meta.pids):  # all of it is ours, as usual
                 held = np.arange(sizes.size)
             else:
-                held = np.array([pid for pid in meta.pids if pid in self.pids])
+                held = np.array([pid for pid in meta.pids if pid in self.pids], np.int64)
             rows[held] += sizes[held]
             size[held] += sizes[held] * (meta.bytes / max(meta.rows, 1))
         return rows, size.astype(np.int64)
