@@ -63,11 +63,12 @@ class Common:
 
 @dataclass(frozen=True)
 class Source:
-    """Rows of streams, filtered and projected by `pick`."""
+    """Rows of streams, filtered and projected by `pick`; their time is `image` of that of the stream."""
 
     streams: tuple[str, ...]
     pick: Callable[[Row], Row | None] = dict
     time: str = "ts"
+    image: Callable[[int], int] = lambda tick: tick
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class Derived:
     source: Relation
     pick: Callable[[Row], Row | None]
     greatest: str | None = None  # the column that is the greatest of the times of an inner join
+    applied: Mapping[str, tuple[str, Callable[[int], int]]] = field(hash=False, default_factory=dict)  # functions of times
 
 
 @dataclass(frozen=True)
@@ -157,14 +159,16 @@ class JoinOracle:
         """Up to where a relation is complete on a time column."""
         known = batch.after if after else batch.before
         if isinstance(relation, Source):
-            return _least([known[s] for s in relation.streams])
+            return _least([None if (b := known[s]) is None else relation.image(b) for s in relation.streams])
         if isinstance(relation, Both):
             return _least([self.bound(s, column, batch, after) for s in relation.sources])
         if isinstance(relation, Derived):
             if column == relation.greatest:
                 assert isinstance(relation.source, Join)
                 return _least([self.bound(r, t, batch, after) for r, t in relation.source.inputs])
-            return self.bound(relation.source, column, batch, after)
+            column, image = relation.applied.get(column, (column, lambda tick: tick))
+            found = self.bound(relation.source, column, batch, after)
+            return None if found is None else image(found)
         if isinstance(relation, Group):
             return self.bound(relation.source, relation.time, batch, after)
         i = int(column.removeprefix("t"))
@@ -344,14 +348,15 @@ class JoinOracle:
                 missed = False
                 for source, time in sources:
                     bound = self.bound(source, time, batch, False)
-                    missed |= stream in source.streams and bound is not None and row["ts"] < bound
+                    missed |= stream in source.streams and bound is not None and source.image(row["ts"]) < bound
                 for group in groups:
-                    assert isinstance(group.source, Source)
                     assert group.window is not None
                     bound = self.bound(group.source, group.time, batch, False)
-                    holding = group.window.wids(row["ts"])
-                    if stream in group.source.streams and bound is not None and len(holding):
-                        missed |= group.window.extent(holding[0])[1] <= bound
+                    for source in group.source.sources if isinstance(group.source, Both) else (group.source,):
+                        assert isinstance(source, Source)
+                        holding = group.window.wids(source.image(row["ts"]))
+                        if stream in source.streams and bound is not None and len(holding):
+                            missed |= group.window.extent(holding[0])[1] <= bound
                 contradicts = any(row is other for other in batch.contradicting.get(stream, ()))
                 if missed or contradicts:
                     out.append((i, row, "contradicts" if contradicts else "late"))
@@ -414,9 +419,13 @@ def _joined_sources(relations: Sequence[Relation]) -> Any:
             yield from _joined_sources(relation.sources)
 
 
+def _is_over_streams(relation: Relation) -> bool:
+    return isinstance(relation, Source) or (isinstance(relation, Both) and all(map(_is_over_streams, relation.sources)))
+
+
 def _groups_over_sources(relations: Sequence[Relation]) -> Any:
     for relation in relations:
-        if isinstance(relation, Group) and isinstance(relation.source, Source):
+        if isinstance(relation, Group) and _is_over_streams(relation.source):
             yield relation
         elif isinstance(relation, Join):
             yield from _groups_over_sources([r for r, _ in relation.inputs])

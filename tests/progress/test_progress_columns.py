@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.logical.graph import Derive, Graph, Merge, Rows
 from headrace.logical.progress_columns import find_progress
 from headrace.progress import NOTHING_KNOWN, Frontier
-from headrace.progress.propagate import pass_aggregate, pass_projection, pass_selection, pass_union
+from headrace.progress.propagate import (
+    pass_aggregate,
+    pass_function,
+    pass_projection,
+    pass_selection,
+    pass_union,
+)
 from headrace.progress.waits import meld_waits
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
@@ -23,7 +31,15 @@ CREATE QUERY counts AS SELECT k, count(*) AS n FROM every [RANGE 10] GROUP BY k;
 CREATE QUERY more AS SELECT k, n FROM counts WHERE n > 1;
 CREATE QUERY both AS SELECT k, n FROM counts UNION ALL SELECT k, count(*) AS n FROM a [RANGE 10] GROUP BY k;
 CREATE QUERY hours AS SELECT count(*) AS n FROM more [RANGE 100];
+CREATE QUERY due AS SELECT ts + 7 AS due, k FROM a;
+CREATE QUERY coarse AS SELECT due DIV 4 AS c, k FROM due WHERE k > 1;
+CREATE QUERY coarse_counts AS SELECT k, count(*) AS n FROM coarse [RANGE 10] GROUP BY k;
+CREATE QUERY backwards AS SELECT -ts AS c, k FROM a;
 """
+FUNCTIONS: dict[str, list[Callable[[int], int]]] = {
+    name: [lambda t: t + 7, *([lambda t: int(t / 4)] if name.startswith("coarse") else [])]
+    for name in ("due", "coarse", "coarse_counts")
+}
 
 
 def make_graph() -> Graph:
@@ -41,6 +57,8 @@ def propagate(name: str, streams: dict[str, Frontier]) -> Frontier:
     relation = GRAPH.relations[name]
     if isinstance(relation, Rows):
         arms = [pass_selection(streams[branch.stream]) for branch in relation.branches]
+        for function in FUNCTIONS.get(name, []):
+            arms = [pass_function(arm, function) for arm in arms]
         return pass_projection(pass_union(arms), relation.time is not None)
     if isinstance(relation, Merge):
         return pass_union(propagate(source, streams) for source in relation.inputs)

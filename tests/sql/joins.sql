@@ -345,3 +345,17 @@ SELECT a.srcIP, count(*) AS n FROM tcp a, udp b WHERE a.srcIP = b.srcIP AND a.ts
 CREATE QUERY bare AS SELECT srcIP, len FROM tcp; CREATE QUERY q AS SELECT a.len FROM bare a, udp b WHERE a.srcIP = b.srcIP
 -- =>
 -- PlanError: query q: nothing bounds this join in time: a row of a could meet rows of b that come at any later time, so it would be kept for ever; bound it in time, like b.ts BETWEEN a.ts - INTERVAL 5 MINUTES AND a.ts + INTERVAL 5 MINUTES, or by windows, like a [RANGE 5 MINUTES], b [RANGE 5 MINUTES]
+
+-- # a join on a function of time
+SELECT d.due, b.len FROM (SELECT ts + INTERVAL 1 HOUR AS due, srcIP FROM tcp) d JOIN udp b ON d.srcIP = b.srcIP AND b.ts BETWEEN d.due AND d.due + INTERVAL 1 MINUTE
+-- =>
+-- q$1: rows (due = ts + INTERVAL '1' HOUR, srcIP) from tcp, progress on due
+-- q$2: inner join of q$1 by (`srcIP`) on due, udp by (`srcIP`) on ts: t0 <= t1 +0, t1 <= t0 +60000000
+-- q: (due = `d.due`, len = `b.len`) from q$2
+
+-- # a function of the time of a join's results
+SELECT count(*) AS n FROM (SELECT date_trunc('MINUTE', greatest(a.ts, b.ts)) AS m FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcIP) [RANGE 1 MINUTE, WA m]
+-- =>
+-- q$2: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t1 <= t0 +600000000, t0 <= t1 +600000000
+-- q$1: (m = DATE_TRUNC('MINUTE', GREATEST(`a.ts`, `b.ts`))) from q$2
+-- q: (n = a0, window_start, window_end) from q$1 [range 60000000 slide 60000000] of count()

@@ -328,3 +328,75 @@ SELECT count(*) AS n FROM tcp WHERE len > 1 [RANGE 1 MINUTE]
 -- SqlError: this window follows no stream or query
 --   line 1: SELECT count(*) AS n FROM tcp WHERE len > 1 [RANGE 1 MINUTE]
 --                                                        ^^^^^^^^^^^^^^
+
+-- # a window on a function of the progressing attribute
+CREATE QUERY due AS SELECT ts + INTERVAL 1 HOUR AS due, srcIP FROM tcp; CREATE QUERY q AS SELECT srcIP, count(*) AS n FROM due [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- q: (srcIP = k0, n = a0, window_start, window_end) from due [range 60000000 slide 60000000] by srcIP of count()
+
+-- # of a column and its function, the column counts unless the window names the other
+CREATE QUERY both AS SELECT date_trunc('MINUTE', ts) AS m, ts, srcIP FROM tcp; CREATE QUERY q AS SELECT count(*) AS n FROM both [RANGE 10 MINUTES, WA m]
+-- =>
+-- q: (n = a0, window_start, window_end) from both [range 600000000 slide 600000000] of count()
+
+-- # times as integers
+SELECT count(*) AS n FROM (SELECT CAST(ts AS BIGINT) DIV 60 AS minute FROM tcp) [RANGE 10]
+-- =>
+-- q$1: rows (minute = CAST(ts AS BIGINT) DIV 60) from tcp, progress on minute
+-- q: (n = a0, window_start, window_end) from q$1 [range 10 slide 10] of count()
+
+-- # a union of a column and of its function
+SELECT count(*) AS n FROM (SELECT ts, srcIP FROM tcp UNION ALL SELECT ts - INTERVAL 5 MINUTES AS ts, srcIP FROM udp) [RANGE 1 MINUTE]
+-- =>
+-- q$1: rows (ts, srcIP) from tcp + (ts = ts - INTERVAL '5' MINUTES, srcIP) from udp, progress on ts
+-- q: (n = a0, window_start, window_end) from q$1 [range 60000000 slide 60000000] of count()
+
+-- # a function that falls
+SELECT count(*) AS n FROM (SELECT 100 - time AS t FROM ticks) [RANGE 10]
+-- =>
+-- PlanError: query q: ticks has no progressing attribute left (100 - time falls where time rises), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # a function that depends on the time zone
+SELECT count(*) AS n FROM (SELECT ts, date_trunc('DAY', ts) AS day FROM tcp) [RANGE 1 MINUTE, WA day]
+-- =>
+-- PlanError: query q: the window is on 'day', but tcp makes progress on 'ts', so it could never close (DATE_TRUNC('DAY', ts) depends on the time zone; seconds and minutes do not): put the window on ts
+
+-- # whole days
+SELECT count(*) AS n FROM (SELECT ts + INTERVAL 2 DAYS AS t FROM tcp) [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: tcp has no progressing attribute left (ts + INTERVAL '2' DAYS: whole days depend on the time zone, and where clocks change they do not keep the order), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # months
+SELECT count(*) AS n FROM (SELECT ts + INTERVAL 1 MONTH AS t FROM tcp) [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: tcp has no progressing attribute left (ts + INTERVAL '1' MONTH: INTERVAL '1' MONTH is no fixed length), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # a division that is not whole
+SELECT count(*) AS n FROM (SELECT time / 60 AS t FROM ticks) [RANGE 10]
+-- =>
+-- PlanError: query q: ticks has no progressing attribute left (time / 60 is a DOUBLE, which counts no windows: write DIV), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # always the same
+SELECT count(*) AS n FROM (SELECT time * 0 AS t FROM ticks) [RANGE 10]
+-- =>
+-- PlanError: query q: ticks has no progressing attribute left (time * 0 is always the same), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # two columns
+SELECT count(*) AS n FROM (SELECT ts + make_interval(len) AS t FROM tcp) [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: tcp has no progressing attribute left (ts + MAKE_INTERVAL(len) is no function that is known to keep the order of time), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # a cast that loses values
+SELECT count(*) AS n FROM (SELECT CAST(time AS INT) AS t FROM ticks) [RANGE 10]
+-- =>
+-- PlanError: query q: ticks has no progressing attribute left (CAST(time AS INT): not every BIGINT is INT), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # a cast to a text
+SELECT count(*) AS n FROM (SELECT CAST(ts AS STRING) AS t FROM tcp) [RANGE 1 MINUTE]
+-- =>
+-- PlanError: query q: tcp has no progressing attribute left (CAST(ts AS STRING): progress is on a TIMESTAMP or an integer, by casts that keep the order in every time zone), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # some other function
+SELECT count(*) AS n FROM (SELECT abs(time) AS t FROM ticks) [RANGE 10]
+-- =>
+-- PlanError: query q: ticks has no progressing attribute left (ABS(time) is no function that is known to keep the order of time), so the window could never close: keep it in the SELECT of the sub-select

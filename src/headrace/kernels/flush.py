@@ -26,6 +26,7 @@ from headrace.program.program import (
     Send,
     TransitNode,
 )
+from headrace.progress.monotone_steps import apply_steps
 from headrace.progress.waits import Waits
 
 
@@ -33,7 +34,8 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
     """Where a flush takes the low-watermarks, given the largest value seen of each stream."""
     latest: dict[str, int] = {}  # node -> largest tick of a row it can hold
     for node in program.nodes:
-        fed = [t for f in getattr(node, "feeds", ()) if (t := largest.get(f.stream)) is not None]
+        given = [(f.steps, largest.get(f.stream)) for f in getattr(node, "feeds", ())]
+        fed = [apply_steps(steps, tick) for steps, tick in given if tick is not None]
         if fed:
             latest[node.name] = max(fed)
     ends: dict[str, int] = {}  # view -> end of the last window it can have, or tick after its last row
@@ -75,5 +77,6 @@ def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
             ends[step.view] = max(ends.get(step.view, ends[step.source]), ends[step.source])
         elif isinstance(step, Send) and step.source in ends:
             tick = ends[step.source] - (not step.at_end)
-            latest[step.node] = max(latest.get(step.node, tick), tick)
+            ticks = [apply_steps(steps, tick) for steps in step.steps or ((),)]
+            latest[step.node] = max([*ticks, *([latest[step.node]] if step.node in latest else [])])
     return Flush(bounds, reports)

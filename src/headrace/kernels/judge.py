@@ -22,11 +22,13 @@ import pyarrow.compute as pc
 from headrace.program.messages import Orders
 from headrace.program.program import SourceStream
 from headrace.progress import NOTHING_KNOWN, Frontier, Group, find_promise
-from headrace.progress.waits import meld_waits
+from headrace.progress.monotone_steps import MonotoneStep, apply_steps
+from headrace.progress.waits import Wait, Waits, meld_waits
 from headrace.windows import WindowSpec
 
 LARGEST = 1 << 62  # ticks; beyond, the arithmetic of windows would leave 64 bits
 PART_OF_STREAM = ("late", "contradicts")  # reasons of rows that count all the same, where a window is open
+Steps = tuple[MonotoneStep, ...]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -36,9 +38,9 @@ class Judge:
 
     lowest: int  # rows from here on have missed nothing
     limit: int  # the largest plausible value
-    missable: tuple[tuple[WindowSpec, int], ...]  # windows, and the low-watermark by which they close
+    missable: tuple[tuple[WindowSpec, Steps, int], ...]  # windows, what they are on, and the low-watermark by which they close
     joined: int | None = None  # rows before this have missed partners of a join
-    early: tuple[tuple[WindowSpec, Frontier], ...] = ()  # windows that close group by group
+    early: tuple[tuple[WindowSpec, Steps, Frontier], ...] = ()  # windows that close group by group
     promise: Frontier = NOTHING_KNOWN  # what punctuation says will not come
     groups: tuple[str, ...] = ()  # source columns that tell groups apart
     no_data: str | None = None  # the source column that is true for rows that only punctuate
@@ -66,12 +68,12 @@ class Judge:
         implausible = ~missing & ((values > self.limit) | (values < -LARGEST))
         late = np.zeros(len(values), bool)
         within = np.clip(values, -LARGEST, LARGEST)
-        for window, low_watermark in self.missable:
-            late |= window.missed(within, low_watermark)
+        for window, steps, low_watermark in self.missable:
+            late |= window.missed(apply_steps(steps, within), low_watermark)
         if self.joined is not None:
             late |= values < self.joined
-        for window, frontier in self.early:
-            late |= window.missed(within, self._find_bounds(con, suspects, frontier))
+        for window, steps, frontier in self.early:
+            late |= window.missed(apply_steps(steps, within), self._find_bounds(con, suspects, frontier))
         contradicts = values < self._find_bounds(con, suspects, self.promise)
         if self.no_data is not None:
             data = ~suspects.column(self.no_data).fill_null(False).to_numpy()
@@ -125,12 +127,16 @@ def make_judge(orders: Orders, stream: SourceStream) -> Judge:
     for window, waits in stream.missable:
         closed = meld_waits(waits, frontiers).bound
         if closed is not None:
-            missable.append((window, closed))
+            missable += [(window, steps, closed) for steps in _find_steps(stream, waits)]
     for window, waits in stream.early:
         frontier = meld_waits(waits, frontiers)
         if frontier.groups:
-            early.append((window, frontier))
-    passed = [b for waits in stream.joined if (b := meld_waits(waits, frontiers).bound) is not None]
+            early += [(window, steps, frontier) for steps in _find_steps(stream, waits)]
+    passed = []
+    for waits in stream.joined:
+        bound = meld_waits(waits, frontiers).bound
+        ways = _find_steps(stream, waits) if bound is not None else []
+        passed += [Wait(stream.name, steps).reach(bound) for steps in ways if bound is not None]
     return Judge(
         find_lowest(orders, stream),
         find_limit(orders, stream),
@@ -141,6 +147,11 @@ def make_judge(orders: Orders, stream: SourceStream) -> Judge:
         stream.groups,
         None if stream.marks_are_data else stream.mark,
     )
+
+
+def _find_steps(stream: SourceStream, waits: Waits) -> list[Steps]:
+    """The ways from the stream's progressing value to the one that windows or joins go by."""
+    return list(dict.fromkeys(w.functions for w in waits if w.stream == stream.name))
 
 
 def find_lowest(orders: Orders, stream: SourceStream) -> int:

@@ -23,7 +23,7 @@ from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.judge import PART_OF_STREAM, Judge, Screened, make_judge
 from headrace.kernels.observe import observe_rows
 from headrace.kernels.result_files import read_schema, write_file
-from headrace.kernels.sql_pieces import group_by, name_pid_sql, pane_sql
+from headrace.kernels.sql_pieces import group_by, map_tick_sql, name_pid_sql, pane_sql
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
 from headrace.program.program import (
     PaneNode,
@@ -147,7 +147,7 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, route: SplitRoute, by_gro
     keys = [f"{k} AS k{i}" for i, k in enumerate(feed.keys)]
     subs = [f"{s} AS p{i}" for i, s in enumerate(feed.subs)]
     where = f" WHERE {feed.where}" if feed.where else ""
-    pane = f"{pane_sql('_t', *node.grid)} AS pane"
+    pane = f"{pane_sql(map_tick_sql(feed.steps), *node.grid)} AS pane"
     source = "src" if by_group else "(SELECT *, row_number() OVER () AS _row FROM src)"
     pid = ["_pid"] if node.by_folder else []
     inner = f"SELECT {', '.join([*pid, pane, *keys, *subs])} FROM {source}{where}"
@@ -158,10 +158,11 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, route: SplitRoute, by_gro
 def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, route: SplitRoute, behind: int | None) -> str:
     """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those before `behind`."""
     listed = [*(f"{k} AS k{i}" for i, k in enumerate(feed.keys)), *(f"{v} AS v{i}" for i, v in enumerate(feed.values))]
-    conditions = [*([feed.where] if feed.where else []), *([f"_t >= {behind}"] if behind is not None else [])]
+    tick = map_tick_sql(feed.steps)
+    conditions = [*([feed.where] if feed.where else []), *([f"{tick} >= {behind}"] if behind is not None else [])]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     pid = ["_pid"] if node.by_folder else []
-    return name_pid_sql(node, route, f"SELECT {', '.join([*pid, '_t', *listed])} FROM src{where}")
+    return name_pid_sql(node, route, f"SELECT {', '.join([*pid, f'{tick} AS _t', *listed])} FROM src{where}")
 
 
 def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:

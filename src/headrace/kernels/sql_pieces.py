@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headrace.program.program import GatherNode, JointNode, Node, PaneNode
+from headrace.progress.monotone_steps import Divide, FloorDivide, MonotoneStep, Shift, Truncate
 from headrace.state.leaf_numbers import list_splits, number_hashes
 from headrace.state.split_route import SplitRoute
 
@@ -15,6 +16,22 @@ def pane_sql(time: str, width: int, offset: int) -> str:
     """The start of the pane of a tick; floor for negative ticks too."""
     shifted = f"({time})" if offset == 0 else f"(({time}) - {offset})"
     return f"(({time}) - (({shifted} % {width}) + {width}) % {width})"
+
+
+def map_tick_sql(steps: Sequence[MonotoneStep], tick: str = "_t") -> str:
+    """A tick under functions that keep the order; DuckDB's // rounds towards zero, as DIV does."""
+    for step in steps:
+        if isinstance(step, Shift):
+            tick = f"({tick} + {step.ticks})"
+        elif isinstance(step, Truncate):
+            tick = pane_sql(tick, step.width, 0)
+        elif isinstance(step, Divide):
+            tick = f"({tick} // {step.by})"
+        elif isinstance(step, FloorDivide):
+            tick = f"({pane_sql(tick, step.by, 0)} // {step.by})"
+        else:
+            tick = f"(greatest(-{step.most}, least({tick}, {step.most})) * {step.by})"
+    return tick
 
 
 def pid_sql(node: Node, route: SplitRoute) -> str:

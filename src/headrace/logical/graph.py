@@ -322,10 +322,8 @@ class Graph:
 
     def window_type(self, name: str) -> str:
         """Spark's type of `window_start` and `window_end` of a relation: that of the time it makes progress on."""
-        types = set()
-        for stream in map(self.streams.__getitem__, self.streams_of(name)):
-            declared = dict(stream.columns)[stream.on].strip().lower()
-            types.add("bigint" if stream.unit == "int" else declared)
-        if types == {"bigint"}:
+        if self.relations[name].unit == "int":
             return "bigint"
+        streams = [self.streams[s] for s in self.streams_of(name)]
+        types = {dict(s.columns)[s.on].strip().lower() for s in streams}
         return "timestamp_ntz" if types == {"timestamp_ntz"} else "timestamp"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from headrace.errors import InternalError, PlanError
 from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Relation
-from headrace.logical.progress_columns import ProgressColumns, find_time
+from headrace.logical.progress_columns import ProgressColumns, explain_no_progress, find_time
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import Plan
 from headrace.partitioning.restrictions import read_restrictions
@@ -47,9 +47,10 @@ def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) 
             f"no window: the aggregate over {name} would never be complete, and its state never purged. "
             "Write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE], or RANGE ALL for a landmark window"
         )
+    why = explain_no_progress(graph, relation.input, relation.on if progress else None)
     if not progress:
         raise PlanError(
-            f"{name} has no progressing attribute left (it is not among its columns), so the "
+            f"{name} has no progressing attribute left ({why or 'it is not among its columns'}), so the "
             f"window could never close: keep it in the SELECT of {'the sub-select' if '$' in relation.input else name}"
         )
     if find_time(graph, relation) is None:
@@ -59,7 +60,7 @@ def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) 
             raise PlanError(f"{name} makes progress on {known}: say which of them the window is on, like WA {example}")
         raise PlanError(
             f"the window is on {relation.on!r}, but {name} makes progress on {known!r}, "
-            f"so it could never close: put the window on {known}"
+            f"so it could never close{f' ({why})' if why else ''}: put the window on {known}"
         )
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Branch, Rows, Stream
+from headrace.logical.progress_columns import find_branch_steps, find_time
 from headrace.logical.rewrite import substitute
 from headrace.optimizer.plan import (
     CallColumns,
@@ -93,7 +94,8 @@ class _Collecting:
             calls: Mapping[str, tuple[CallColumns, ...]] = {
                 name: self._calls(member, i) for name, member in members.items() if isinstance(member, Aggregate)
             }
-            out.append(TableFeed(branch.stream, where, keys, calls))
+            steps = find_branch_steps(self.plan.graph, branch, find_time(self.plan.graph, first))
+            out.append(TableFeed(branch.stream, where, keys, calls, steps))
         return tuple(out)
 
     def feed_rows(self, table: RowTable | TransitTable, source: Rows) -> list[RowFeedColumns]:
@@ -106,7 +108,9 @@ class _Collecting:
             where = self.name(branch.stream, branch.where) if branch.where is not None else None
             traced = tuple(self._trace(source, branch, k) for k in keys)
             values = tuple(self._trace(source, branch, alike[c]) for c in table.columns)
-            out.append(RowFeedColumns(branch.stream, where, traced, values))
+            time = self.plan.time_of(table) if isinstance(table, RowTable) else None
+            steps = find_branch_steps(self.plan.graph, branch, time)
+            out.append(RowFeedColumns(branch.stream, where, traced, values, steps))
         return out
 
     def _calls(self, member: Aggregate, branch: int) -> tuple[CallColumns, ...]:

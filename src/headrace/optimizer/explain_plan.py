@@ -36,7 +36,8 @@ from headrace.optimizer.describe import (
 from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, Table, TransitTable
 from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
 from headrace.partitioning.plan_cost import RateStatistics
-from headrace.progress.waits import Back, Wait
+from headrace.progress.monotone_steps import Multiply, Shift, Truncate
+from headrace.progress.waits import Back, Floor, Wait
 
 
 def explain_plan(plan: Plan, format: str = "text", statistics: RateStatistics | None = None) -> str:
@@ -207,11 +208,16 @@ def describe_lookup(lookup: Lookup) -> str:
 
 def describe_wait(wait: Wait, unit: str) -> str:
     """What an attribute waits for, in words."""
-    steps = [
-        f"less {describe_length(s.ticks, unit)}" if isinstance(s, Back) else f"down to {describe_length(s.width, unit)}"
-        for s in wait.steps
-    ]
-    return " ".join([wait.stream, *steps])
+    words: list[str] = []
+    for step in wait.steps:
+        if isinstance(step, (Back, Shift)):
+            less = step.ticks if isinstance(step, Back) else -step.ticks
+            words.append(f"{'less' if less >= 0 else 'and'} {describe_length(abs(less), unit)}")
+        elif isinstance(step, (Floor, Truncate)):
+            words.append(f"down to {describe_length(step.width, unit)}")
+        else:
+            words.append(f"{'times' if isinstance(step, Multiply) else 'by'} {step.by}")
+    return " ".join([wait.stream, *words])
 
 
 def _exchange_lines(plan: Plan) -> list[str]:

@@ -18,6 +18,7 @@ from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.progress_columns import ProgressColumns, find_waits
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.partitioning.choose_table_keys import TableKey
+from headrace.progress.monotone_steps import MonotoneStep
 from headrace.progress.waits import Wait, Waits
 from headrace.windows import Grid, WindowSpec
 
@@ -206,6 +207,7 @@ class TableFeed:
     where: str | None
     keys: tuple[str, ...]
     calls: Mapping[str, tuple[CallColumns, ...]]  # by member
+    steps: tuple[MonotoneStep, ...] = ()  # from the stream's progressing value to that of the table
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,7 @@ class RowFeedColumns:
     where: str | None
     keys: tuple[str, ...]
     values: tuple[str, ...]
+    steps: tuple[MonotoneStep, ...] = ()  # from the stream's progressing value to that of the table
 
 
 @dataclass(frozen=True)
@@ -292,14 +295,19 @@ class Plan:
         """What progress of a table waits for."""
         found = self.tables[table]
         if isinstance(found, RowTable):
-            join = self.graph.relations[found.readers[0][0]]
-            assert isinstance(join, (Join, TemporalJoin))
-            return self.passages[found.input].columns[join.inputs[found.readers[0][1]].time]
+            return self.passages[found.input].columns[self.time_of(found)]
         if isinstance(found, TransitTable):
             return tuple(Wait(stream) for stream in self.passages[found.input].streams)
         aggregate = self.graph.relations[found.members[0]]
         assert isinstance(aggregate, Aggregate)
         return find_waits(self.graph, aggregate)
+
+    def time_of(self, table: RowTable) -> str:
+        """The column that the joins which read a table go by."""
+        name, number = table.readers[0]
+        join = self.graph.relations[name]
+        assert isinstance(join, (Join, TemporalJoin))
+        return join.inputs[number].time
 
     def streams_of(self, table: str) -> tuple[str, ...]:
         """The streams whose progress a table waits for."""

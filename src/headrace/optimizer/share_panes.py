@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from headrace.dialect.duck_expression import spark_sql
 from headrace.logical.graph import Aggregate, Rows
+from headrace.logical.progress_columns import find_branch_steps, find_time
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import PaneTable, Plan
 from headrace.optimizer.trace_columns import trace_to_stream
@@ -61,7 +62,7 @@ def share_panes(plan: Plan) -> Plan:
 
 
 def _agreement(plan: Plan, relation: Aggregate) -> Hashable:
-    """What aggregations must agree on: stream, filter and keys of every branch, down to the stream's columns."""
+    """What aggregations must agree on: stream, filter, keys and time of every branch, down to the stream's columns."""
     source = plan.graph.relations[relation.input]
     assert isinstance(source, Rows)
     types = plan.types.get(source.name, {})
@@ -70,6 +71,7 @@ def _agreement(plan: Plan, relation: Aggregate) -> Hashable:
             b.stream,
             spark_sql(b.where) if b.where is not None else None,
             *(spark_sql(trace_to_stream(source, b, key, types)) for key in relation.keys),
+            find_branch_steps(plan.graph, b, find_time(plan.graph, relation)),
         )
         for b in source.branches
     )

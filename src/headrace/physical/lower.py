@@ -18,7 +18,7 @@ from headrace.dialect.duck import translate
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.errors import PlanError
-from headrace.kernels.sql_pieces import hash_sql, pane_sql
+from headrace.kernels.sql_pieces import hash_sql, map_tick_sql, pane_sql
 from headrace.logical.graph import (
     WINDOW_COLUMNS,
     Aggregate,
@@ -30,7 +30,7 @@ from headrace.logical.graph import (
     Rows,
     TemporalJoin,
 )
-from headrace.logical.progress_columns import find_time
+from headrace.logical.progress_columns import find_slot_steps, find_time
 from headrace.optimizer.plan import JointTable, PaneTable, Part, Plan, RowTable, Table, TransitTable
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
@@ -182,7 +182,9 @@ class _Lowering:
             # rows of no time, as outer joins give them, meet nobody
             if isinstance(table, TransitTable) or not keeps_unmatched(self.plan, table):
                 sql = f"SELECT * FROM ({sql}) WHERE _t IS NOT NULL"
-            self._step(view.part.level, Send(node.name, sql, view.name, view.part.level == table.level, at_end))
+            steps = find_slot_steps(self.graph, table.input, time) if isinstance(table, RowTable) else ()
+            local = view.part.level == table.level
+            self._step(view.part.level, Send(node.name, sql, view.name, local, at_end, steps))
 
     # -- aggregations --------------------
     def _aggregate(self, relation: Aggregate) -> None:
@@ -219,7 +221,7 @@ class _Lowering:
                     filled, words = [], []
                     for feed, text in zip(feeds, texts, strict=True):
                         of = feed.calls[name][i]
-                        filled.append(fill_template(partial.sub, of.arguments, "_t", of.where))
+                        filled.append(fill_template(partial.sub, of.arguments, map_tick_sql(feed.steps), of.where))
                         spelt = [spark_sql(text[a]) for a in of.arguments]
                         where = spark_sql(text[of.where]) if of.where is not None else None
                         words.append(fill_template(partial.sub, spelt, "_t", where))
@@ -234,12 +236,13 @@ class _Lowering:
                 spark_sql(text[f.where]) if f.where is not None else None,
                 [spark_sql(text[k]) for k in f.keys],
                 spelled.subs[i],
+                *((f.steps,) if f.steps else ()),
             )
             for i, (f, text) in enumerate(zip(feeds, texts, strict=True))
         ]
         source_feeds = tuple(
             SourceFeed(
-                f.stream, f.where, tuple(map(normalize_key, f.keys, types)), tuple(partials.subs[i])
+                f.stream, f.where, tuple(map(normalize_key, f.keys, types)), tuple(partials.subs[i]), f.steps
             )
             for i, f in enumerate(feeds)
         )
@@ -346,10 +349,11 @@ class _Lowering:
                 name, table.label, table.level, waits, len(keys), tuple(partials.merges), self._lower_partition(table), view
             )
         self.nodes[table.id] = node
+        steps = () if windowed or relation.joint else find_slot_steps(self.graph, relation.input, named)
         for source in sources:
             local = source.part.level == table.level
             rows = source.name if windowed else f"(SELECT * FROM {source.name} WHERE {time} IS NOT NULL)"
-            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, rows), source.name, local))
+            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, rows), source.name, local, steps))
         self._step(table.level, Advance(node.name))
         return view
 

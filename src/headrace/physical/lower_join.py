@@ -18,7 +18,7 @@ from headrace.progress.waits import Waits, unite_waits
 def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int | str, ...]) -> RowNode:
     """The node of a table of rows."""
     feeds = tuple(
-        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values)
+        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values, f.steps)
         for f in plan.row_feeds[table.id]
     )
     readers = [(join, i) for n, i in table.readers if isinstance(join := plan.graph.relations[n], Join)]
@@ -48,7 +48,8 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
     for feed in plan.row_feeds[table.id]:
         text = {c.name: spark_sql(c.expression) for c in plan.columns[feed.stream]}
         where = text[feed.where] if feed.where is not None else None
-        feeds.append((feed.stream, where, [text[k] for k in feed.keys], [text[v] for v in feed.values]))
+        stored = (feed.stream, where, [text[k] for k in feed.keys], [text[v] for v in feed.values])
+        feeds.append((*stored, feed.steps) if feed.steps else stored)
     query = plan.graph.queries.get(table.input)
     keys = [spark_sql(k) for k in table.keys]
     generation = table.generation if isinstance(table, RowTable) else "transit"

@@ -18,7 +18,7 @@ from headrace.program.program import LookUp, RowFeed, TransitNode
 def lower_transit(plan: Plan, table: TransitTable, name: str) -> TransitNode:
     """The node of rows that pass."""
     feeds = tuple(
-        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values)
+        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values, f.steps)
         for f in plan.row_feeds[table.id]
     )
     waits = plan.waits_of(table.id)

@@ -14,7 +14,7 @@ from headrace.progress.waits import unite_waits
 def lower_temporal_table(plan: Plan, table: RowTable, name: str, partition: tuple[int | str, ...]) -> RowNode:
     """The node of the rows that wait for their version, or of the versions."""
     feeds = tuple(
-        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values)
+        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values, f.steps)
         for f in plan.row_feeds[table.id]
     )
     joins = [join for name, _ in table.readers if isinstance(join := plan.graph.relations[name], TemporalJoin)]

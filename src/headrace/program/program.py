@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from headrace.logical.time_bounds import TimeBounds
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.progress import Policy
+from headrace.progress.monotone_steps import MonotoneStep
 from headrace.progress.waits import Waits
 from headrace.windows import Grid, Sliding, WindowSpec
 
@@ -30,6 +31,7 @@ class SourceFeed:
     where: str | None  # a boolean column, or None for all rows
     keys: tuple[str, ...]  # SQL over the columns of the source frame
     subs: tuple[str, ...]  # SQL over its columns, in the order of the node's partials
+    steps: tuple[MonotoneStep, ...] = ()  # from the stream's progressing value to that of the node
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class RowFeed:
     where: str | None
     keys: tuple[str, ...]  # SQL over the columns of the source frame
     values: tuple[str, ...]
+    steps: tuple[MonotoneStep, ...] = ()  # from the stream's progressing value to that of the node
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,7 @@ class Send:
     source: str
     local: bool
     at_end: bool = False  # whether results of windows are at the end of their window, and not a tick before
+    steps: tuple[tuple[MonotoneStep, ...], ...] = ()  # from the times of `source` to that of the node, one way or another
 
 
 @dataclass(frozen=True)

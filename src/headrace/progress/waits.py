@@ -2,9 +2,10 @@
 
 A relation over one stream has the stream's low-watermark. A join's output has less: a row still to come of input j may
 meet a stored row of input i that is older, by as much as the band allows (`Back`) or down to the start of their common
-window (`Floor`). Through joins of joins these steps follow each other. So a bound on an attribute is the least of
-several *waits*, each the low-watermark of a stream taken through steps. Steps are monotone, and `reach` is their
-inverse: how far a stream must come for the attribute to be complete up to a value.
+window (`Floor`). A function of an attribute maps its bound (`monotone_steps.py`). Through joins of joins these steps follow
+each other. So a bound on an attribute is the least of several *waits*, each the low-watermark of a stream taken through
+steps. Steps are monotone, and `reach` is their inverse: how far a stream must come for the attribute to be complete up to
+a value.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headrace.progress.frontier import Frontier, meld
+from headrace.progress.monotone_steps import MonotoneStep
+from headrace.progress.propagate import pass_function
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,20 @@ class Floor:
         return tick + (self.offset - tick) % self.width
 
 
+Step = Back | Floor | MonotoneStep
+
+
 @dataclass(frozen=True)
 class Wait:
     """The low-watermark of a stream, through steps."""
 
     stream: str
-    steps: tuple[Back | Floor, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def functions(self) -> tuple[MonotoneStep, ...]:
+        """The functions of the attribute on the way, without what joins take back."""
+        return tuple(s for s in self.steps if not isinstance(s, (Back, Floor)))
 
     def bound(self, tick: int) -> int:
         """What is complete of the attribute when the stream's low-watermark is `tick`."""
@@ -61,14 +72,23 @@ class Wait:
             tick = step.reach(tick)
         return tick
 
-    def then(self, step: Back | Floor) -> Wait:
+    def look_ahead(self, tick: int, apart: int) -> int:
+        """The largest value the attribute can have had when the stream was at `tick`, if joins bring together what is `apart`."""
+        for step in self.steps:
+            if isinstance(step, (Back, Floor)):
+                tick, apart = tick + apart, 0
+            else:
+                tick = step.bound(tick)
+        return tick
+
+    def then(self, step: Step) -> Wait:
         """The wait, and one more step; steps that follow each other melt together where they can."""
         if isinstance(step, Back):
             if step.ticks == 0:
                 return self
             if self.steps and isinstance(last := self.steps[-1], Back):
                 return Wait(self.stream, (*self.steps[:-1], Back(last.ticks + step.ticks)))
-        elif self.steps and self.steps[-1] == step:
+        elif isinstance(step, Floor) and self.steps and self.steps[-1] == step:
             return self
         return Wait(self.stream, (*self.steps, step))
 
@@ -85,13 +105,14 @@ def unite_waits(*many: Iterable[Wait]) -> Waits:
 
 
 def meld_waits(waits: Iterable[Wait], frontiers: Mapping[str, Frontier]) -> Frontier:
-    """The frontier of an attribute: bounds of groups survive where no step is in between."""
-    return meld(
-        frontiers[w.stream]
-        if not w.steps or (bound := frontiers[w.stream].bound) is None
-        else Frontier(w.bound(bound))
-        for w in waits
-    )
+    """The frontier of an attribute: bounds of groups survive where no join is in between."""
+    return meld(_pass_wait(w, frontiers[w.stream]) for w in waits)
+
+
+def _pass_wait(wait: Wait, source: Frontier) -> Frontier:
+    if len(wait.functions) == len(wait.steps):
+        return pass_function(source, wait.bound) if wait.steps else source
+    return source if source.bound is None else Frontier(wait.bound(source.bound))
 
 
 def _only_back(wait: Wait) -> bool:

@@ -203,10 +203,10 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
         if node.name in file.born:
             born[node.name] = file.born[node.name]
         else:
-            states = [manifest.streams[w.stream] for w in node.waits] if manifest is not None else []
-            apart = sum(n.reach for n in program.row_nodes()) if any(w.steps for w in node.waits) else 0
-            known = [t + apart for s in states for t in (s.max_seen, s.low_watermark) if t is not None]
-            born[node.name] = max(known, default=None)
+            states = [(w, manifest.streams[w.stream]) for w in node.waits] if manifest is not None else []
+            apart = sum(n.reach for n in program.row_nodes())
+            known = [(w, t) for w, s in states for t in (s.max_seen, s.low_watermark) if t is not None]
+            born[node.name] = max((w.look_ahead(t, apart) for w, t in known), default=None)
             _can_begin(store, node, born[node.name])
     file.born = born
     file.by_folder = sorted(plan.settings.by_folder or ())

@@ -30,7 +30,7 @@ from headrace.logical.graph import (
     StaticTable,
     Stream,
 )
-from headrace.logical.progress_columns import find_progress
+from headrace.logical.progress_columns import choose_time, find_progress, read_branches, read_outputs
 from headrace.logical.rewrite import both, substitute
 from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_context import BindContext
@@ -185,10 +185,8 @@ class Binder:
                 for raw in raws
                 for b in raw.branches
             )
-            times = {raw.columns.index(raw.time) if raw.time else None for raw in raws}
-            units = {raw.unit for raw in raws}
-            at = times.pop() if len(times) == 1 and len(units) == 1 else None
-            relation = Rows(name, branches, None if at is None else names[at], raws[0].unit)
+            wanted = [names[raw.columns.index(raw.time)] for raw in raws if raw.time]
+            relation = self._over_streams(name, branches, wanted, raws[0].unit)
         else:
             rename = self._renamed if all(windowed) else self._renamed_rows
             parts = [p if p.columns == parts[0].columns else rename(p, parts[0].columns) for p in parts]
@@ -368,7 +366,7 @@ class Binder:
             for arm in source.inputs:
                 rows = self._renamed_rows(self.relations[arm], source.columns)
                 arms.append(self._add_part(self._derive_rows(self._name_part(), rows, outputs, where)))
-            return Merge(name, tuple(a.name for a in arms), source.unit, tuple(n for n, _ in outputs))
+            return Merge(name, tuple(a.name for a in arms), arms[0].unit, tuple(n for n, _ in outputs))
         return self._derive_rows(name, source, outputs, where)
 
     def _renamed_rows(self, relation: Relation, columns: tuple[str, ...]) -> Relation:
@@ -384,9 +382,13 @@ class Binder:
     ) -> Relation:
         """A selection and projection of one relation."""
         if not isinstance(source, Rows):
-            shown = with_window(outputs) if self.graph().is_windowed(source.name) else outputs
-            return Derive(name, source.name, source.unit, shown, where)
-        time = next((n for n, e in outputs if isinstance(e, exp.Column) and e.name == source.time), None)
+            if self.graph().is_windowed(source.name):
+                return Derive(name, source.name, source.unit, with_window(outputs), where)
+            rows = Derive(name, source.name, source.unit, outputs, where)
+            found = read_outputs(self.graph(), rows)
+            time = choose_time(found, (), source.unit)
+            return rows if time is None else replace(rows, unit=found[time].unit)
+        copies = [n for n, e in outputs if isinstance(e, exp.Column) and e.name == source.time]
         branches = []
         for b in source.branches:
             inner = dict(b.columns)
@@ -397,7 +399,13 @@ class Binder:
                     tuple((n, substitute(e, inner)) for n, e in outputs),
                 )
             )
-        return Rows(name, tuple(branches), time, source.unit)
+        return self._over_streams(name, tuple(branches), copies, source.unit)
+
+    def _over_streams(self, name: str, branches: tuple[Branch, ...], wanted: Iterable[str], unit: str) -> Rows:
+        """Rows of streams; of the columns that carry progress, those `wanted` come first."""
+        found = read_branches(self.streams, branches)
+        time = choose_time(found, wanted, unit)
+        return Rows(name, branches, time, unit if time is None else found[time].unit)
 
 
 def _attribute(written: str | None, times: Collection[str]) -> str | None:

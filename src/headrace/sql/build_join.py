@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from headrace.logical.graph import WINDOW_COLUMNS, Join, JoinColumn, JoinInput
-from headrace.logical.progress_columns import find_progress
+from headrace.logical.progress_columns import find_progress_columns
 from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_lookup import spell_over
@@ -61,7 +61,7 @@ class JoinBuilder:
             )
             for i, d in enumerate(done)
         )
-        visible, hidden = self._columns(done, kind, condition)
+        visible, hidden = self._columns(done, [c.column for c in chosen], kind, condition)
         shows = window if window is not None else self._tumbling(conditions)
         join = Join(
             self.context.name(),
@@ -90,14 +90,15 @@ class JoinBuilder:
         return out
 
     def _columns(
-        self, done: Sequence[Joined], kind: str, condition: exp.Expr | None
+        self, done: Sequence[Joined], chosen: Sequence[str], kind: str, condition: exp.Expr | None
     ) -> tuple[tuple[JoinColumn, ...], tuple[JoinColumn, ...]]:
         """The columns that are read afterwards, and those that only the condition reads."""
         shown = [i for i in range(len(done)) if i == 0 or kind not in ("semi", "anti")]
         wanted = self.clauses.wanted_after({n for d in done for n in d.columns})
         needed = used_columns(condition) if condition is not None else set()
         columns = [JoinColumn(n, i, c) for i, d in enumerate(done) for n, c in d.columns.items()]
-        times = [find_progress(self.context.graph(), d.relation.name) for d in done]
+        progress = [find_progress_columns(self.context.graph(), d.relation.name) for d in done]
+        times = [{c, *(n for n, p in each.items() if not p.applied)} for c, each in zip(chosen, progress, strict=True)]
         visible = tuple(
             c for c in columns if c.input in shown and (c.name in wanted or c.column in times[c.input])
         )

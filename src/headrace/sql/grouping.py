@@ -9,8 +9,8 @@ from sqlglot import exp
 from headrace.errors import SqlError
 from headrace.logical.functions import aggregate_call, nearest_aggregate
 from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation
+from headrace.logical.read_length import EXACT_UNITS
 from headrace.logical.rewrite import top_down
-from headrace.sql.join_conditions import EXACT_UNITS
 from headrace.sql.scope import Scope, output_name, unique, with_window, written
 from headrace.sql.window_clause import GroupWindow, group_window
 from headrace.windows import WindowSpec

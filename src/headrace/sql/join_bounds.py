@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from headrace.errors import PlanError
 from headrace.logical.graph import Graph
-from headrace.logical.progress_columns import find_progress
+from headrace.logical.progress_columns import explain_no_progress, find_progress
 from headrace.logical.time_bounds import CommonWindow, Gap, TimeBounds
 from headrace.sql.join_conditions import Conditions
 from headrace.sql.join_names import Joined, join_column
@@ -57,9 +57,10 @@ class JoinBounds:
             progress = find_progress(self.times.graph(), done.relation.name)
             usable = {i: c for i in sorted(group) if (c := self._time_in(done, self.parts[i])) in progress}
             if not usable:
+                why = explain_no_progress(self.times.graph(), done.relation.name)
                 raise PlanError(
-                    f"{done.items[0].alias} has no column that carries progress, so what is kept of the join could never be "
-                    "purged: keep the progressing attribute among its columns"
+                    f"{done.items[0].alias} has no column that carries progress{f' ({why})' if why else ''}, so what is kept of "
+                    "the join could never be purged: keep the progressing attribute among its columns"
                 )
             best = max(usable, key=spoken.count)
             out.append(InputTime(best, usable[best] or ""))
@@ -126,9 +127,11 @@ def refuse_unbounded(graph: Graph, parts: Sequence[Joined], bounds: TimeBounds) 
     one, two = (parts[i].items[0] for i in found)
     times = [next(iter(find_progress(graph, x.relation.name)), "ts") for x in (one, two)]
     advice = _SUGGESTION.format(a=one.alias, b=two.alias, at=times[0], bt=times[1])
+    still = [x.relation.name for x in (one, two) if not find_progress(graph, x.relation.name)]
+    why = next((w for name in still if (w := explain_no_progress(graph, name))), "")
     raise PlanError(
         f"nothing bounds this join in time: a row of {one.alias} could meet rows of {two.alias} that come at any later time, "
-        f"so it would be kept for ever; {advice}"
+        f"so it would be kept for ever{f' ({why})' if why else ''}; {advice}"
     )
 
 

@@ -15,16 +15,15 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from headrace.errors import HeadraceError
+from headrace.logical.read_length import EXACT_UNITS, SECOND, read_length
 from headrace.logical.time_bounds import CommonWindow, Gap
 from headrace.windows import ticks
 
-_SECOND = 1_000_000
-EXACT_UNITS = {"second": _SECOND, "minute": 60 * _SECOND}  # the same in every time zone
 _LONGEST = {
-    "hour": 3600 * _SECOND,
-    "day": 25 * 3600 * _SECOND,
-    "week": 170 * 3600 * _SECOND,
-    "month": 750 * 3600 * _SECOND,
+    "hour": 3600 * SECOND,
+    "day": 25 * 3600 * SECOND,
+    "week": 170 * 3600 * SECOND,
+    "month": 750 * 3600 * SECOND,
 }
 
 
@@ -226,25 +225,3 @@ class _Linear:
     negative: dict[int, tuple[int, int]]
     constant: int
     counts: bool = False  # a number is among the constants
-
-
-def read_length(node: exp.Expr, unit: str) -> int | None:
-    """An INTERVAL in ticks, or a whole number where time is one."""
-    if isinstance(node, exp.Neg):
-        inner = read_length(node.this, unit)
-        return None if inner is None else -inner
-    if isinstance(node, exp.Paren):
-        return read_length(node.this, unit)
-    if isinstance(node, exp.Literal) and not node.is_string:
-        try:
-            return int(node.this)
-        except ValueError:
-            return None
-    if isinstance(node, exp.Interval) and unit == "us":
-        words = node.this.name if node.this is not None else ""
-        of = node.args.get("unit")
-        try:
-            return ticks(f"{words} {of.name if of is not None else ''}".strip(), "us")
-        except HeadraceError:
-            return None
-    return None
