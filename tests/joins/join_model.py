@@ -262,6 +262,9 @@ class JoinOracle:
         for side in {"left": (0,), "anti": (0,), "full": (0, 1)}.get(join.kind, ()):
             partnered = {c[side] for c in pairs}
             for r, (i, row, tick) in enumerate(inputs[side]):
+                if join.hops is not None:
+                    out += self._lonely_windows(join, side, inputs, keys, pairs, r)
+                    continue
                 if r in partnered:
                     continue
                 null = tick is None or any(
@@ -273,6 +276,33 @@ class JoinOracle:
                 if at is not None:
                     out.append((at, join.out(*(row if n == side else None for n in range(2)))))
         return out
+
+    def _lonely_windows(self, join: Join, side: int, inputs: Any, keys: Any, pairs: Any, r: int) -> Found:
+        """A row beside NULLs, once for each of its windows in which it has no partner, when that is known."""
+        i, row, tick = inputs[side][r]
+        assert join.hops is not None
+        out: Found = []
+        for wid in join.hops.wids(tick):
+            start, end = join.hops.extent(wid)
+            if any(c[side] == r and start <= inputs[1 - side][c[1 - side]][2] < end for c in pairs):
+                continue
+            null = any(k is None for k, own in zip(keys[side][r], join.keys[side], strict=True) if own is not None)
+            reach = largest_gap(join, side, 1 - side)
+            assert reach is not None
+            at = i if null else self._passes(join, 1 - side, i, min(end, tick + reach + 1))
+            if at is not None:
+                result = join.out(*(row if n == side else None for n in range(2)))
+                out.append((at, result | {"ws": start, "we": end}))
+        return out
+
+    def _passes(self, join: Join, side: int, arrived: int, tick: int) -> int | None:
+        """The batch from `arrived` on in which an input has passed a value."""
+        relation, time = join.inputs[side]
+        for i in range(arrived, len(self.batches)):
+            bound = self.bound(relation, time, self.batches[i], True)
+            if bound is not None and tick <= bound:
+                return i
+        return None
 
     def _agree(self, join: Join, inputs: Any, keys: Any, some: Sequence[int], n: int) -> bool:
         """Whether row some[n] of input n goes with the rows chosen of the inputs before."""
@@ -352,8 +382,8 @@ class JoinOracle:
                 for group in groups:
                     assert group.window is not None
                     bound = self.bound(group.source, group.time, batch, False)
-                    for source in group.source.sources if isinstance(group.source, Both) else (group.source,):
-                        assert isinstance(source, Source)
+                    arms = group.source.sources if isinstance(group.source, Both) else (group.source,)
+                    for source in (arm for arm in arms if isinstance(arm, Source)):
                         holding = group.window.wids(source.image(row["ts"]))
                         if stream in source.streams and bound is not None and len(holding):
                             missed |= group.window.extent(holding[0])[1] <= bound
@@ -420,7 +450,7 @@ def _joined_sources(relations: Sequence[Relation]) -> Any:
 
 
 def _is_over_streams(relation: Relation) -> bool:
-    return isinstance(relation, Source) or (isinstance(relation, Both) and all(map(_is_over_streams, relation.sources)))
+    return isinstance(relation, Source) or (isinstance(relation, Both) and any(map(_is_over_streams, relation.sources)))
 
 
 def _groups_over_sources(relations: Sequence[Relation]) -> Any:

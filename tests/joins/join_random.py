@@ -158,7 +158,7 @@ class Maker:
         way = rng.choice(
             ["band", "band", "band", "bracket", "tumbling", "slide", "window()", "within", "windowed"]
         )
-        if way == "slide" and kind != "inner":
+        if way == "slide" and kind in ("semi", "anti"):
             way = "tumbling"
         if way in ("within", "windowed", "window()"):
             count = 2
@@ -173,8 +173,6 @@ class Maker:
         keys, more = self._keys(items)
         conditions += more
         tree = count > 2 and not any(all(k is not None for k in c) for c in zip(*keys, strict=True))
-        if tree and way == "slide":
-            return
         rest, words = self._rest(items)
         conditions += words
         rng.shuffle(conditions)

@@ -144,6 +144,29 @@ CASES: dict[str, dict[str, tuple[str, Relation]]] = {
             ),
         )
     },
+    "rows of a join and of a stream united, counted": {
+        "q": (
+            "SELECT k, count(*) AS n, max(v) AS m FROM (SELECT a.ts AS ts, a.k AS k, b.v AS v FROM a, b WHERE a.k = b.k "
+            "AND abs(a.ts - b.ts) <= 3 UNION ALL SELECT ts + 2 AS ts, k, v FROM c WHERE v > 1) [RANGE 5] AS u GROUP BY k",
+            Group(
+                Both(
+                    (
+                        Derived(INNER_AB, lambda r: {"t0": r["t0"], "k": r["k"], "v": r["v1"]}),
+                        Source(
+                            ("c",),
+                            lambda r: {"t0": r["ts"] + 2, "k": r["k"], "v": r["v"]} if (r["v"] or 0) > 1 else None,
+                            "t0",
+                            lambda t: t + 2,
+                        ),
+                    )
+                ),
+                "t0",
+                Sliding(5, range=5),
+                ("k",),
+                {"n": len, "m": lambda rows: max((r["v"] for r in rows if r["v"] is not None), default=None)},
+            ),
+        )
+    },
     "one join, read by many": {
         "q": (AB.format(kind="LEFT"), LEFT_AB),
         "inner_one": (AB.format(kind="INNER"), INNER_AB),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from join_check import Step, check, cut, shrink_limits
+from join_model import Join
 from join_progress import SECOND, add_marks
 from join_random import Case, random_case, random_rows
 
@@ -31,6 +32,15 @@ def run(
 def test_random_joins(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets of joins and aggregations over and beside them, always the same ones."""
     run(random_case(seed), seed, tmp_path, monkeypatch, 4, 30)
+
+
+@pytest.mark.parametrize("seed", [41, 52, 54, 66, 139, 272, 286])
+def test_windows_with_a_slide(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets with outer joins of such windows, or with joins of them over different keys."""
+    case = random_case(seed)
+    slides = [(n, r) for n, (_, r) in case.queries.items() if isinstance(r, Join) and r.hops is not None]
+    assert any(r.kind != "inner" or n in case.loose for n, r in slides)
+    run(case, seed, tmp_path, monkeypatch, 4, 30)
 
 
 @pytest.mark.slow

@@ -94,6 +94,83 @@ CREATE QUERY q AS
     assert run.rows("q") == [(0, 0, 2), (0, minute, 2), (minute, 0, 1), (minute, minute, 1)]
 
 
+BOXES = """
+CREATE STREAM s0 (ts BIGINT, k INT) PROGRESSING ON ts {policy} FROM 'memory';
+CREATE STREAM s1 (ts BIGINT, k INT) PROGRESSING ON ts {policy} FROM 'memory';
+CREATE QUERY q AS
+  SELECT x.start AS x0, y.start AS y0, y.end AS y1, count(*) AS n
+  FROM s0 JOIN s1 ON s0.k = s1.k AND s1.ts BETWEEN s0.ts - {back} AND s0.ts + {forth}
+  GROUP BY window(s0.ts, {wide}) AS x, window(s1.ts, 3, 3, 1) AS y;
+CREATE QUERY last AS
+  SELECT count(*) AS n, window.start AS start
+  FROM s0 JOIN s1 ON s0.k = s1.k AND s1.ts BETWEEN s0.ts - {back} AND s0.ts + {forth}
+  GROUP BY window(greatest(s0.ts, s1.ts), {wide});
+"""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_windows_of_both_inputs_against_recomputation(seed: int) -> None:
+    """A box is given when both inputs have passed it, or the join has passed one of its sides; windows of the later time when
+    both inputs have passed them. Each once, with all that is in it.
+    """
+    rng = random.Random(f"boxes {seed}")
+    slack, back, forth, wide = rng.randint(0, 3), rng.randint(0, 6), rng.randint(0, 6), rng.randint(1, 5)
+    policy = f"SLACK {slack}"
+    run = LocalRun(BOXES.format(policy=policy, back=back, forth=forth, wide=wide), slots=rng.randint(1, 3))
+    seen: dict[str, list[tuple[int, int]]] = {"s0": [], "s1": []}
+    bounds: dict[str, int | None] = {"s0": None, "s1": None}
+    given: set[tuple[int, ...]] = set()
+    lasts: set[tuple[int, ...]] = set()
+    now = -6
+    for batch in range(11):
+        now += rng.randint(0, 4)
+        rows = {}
+        for name in seen if batch < 10 else ():
+            low = bounds[name] if bounds[name] is not None else -10
+            ahead = rng.choice([0, 0, 9])
+            first = max(low, now - slack)
+            pushed = [(rng.randint(first, max(first, now + ahead)), rng.randint(1, 2)) for _ in range(rng.randint(0, 5))]
+            seen[name] += pushed
+            if pushed:
+                rows[name] = pushed
+        if batch == 10:
+            run.flush()
+        else:
+            run.push(**rows)
+            for name, all_rows in seen.items():
+                bounds[name] = max(t for t, _ in all_rows) - slack if all_rows else None
+        pairs = [(a, b) for a, k in seen["s0"] for b, j in seen["s1"] if k == j and -back <= b - a <= forth]
+        boxes = Counter((a // wide * wide, (b - 1) // 3 * 3 + 1) for a, b in pairs)
+        late = Counter(max(a, b) // wide * wide for a, b in pairs)
+        b0, b1 = (100, 100) if batch == 10 else (bounds["s0"], bounds["s1"])
+        if b0 is not None and b1 is not None:
+            slabs = min(b0, b1 - forth), min(b1, b0 - back)
+            for (x, y), n in boxes.items():
+                ends = x + wide, y + 3
+                if (ends[0] <= b0 and ends[1] <= b1) or ends[0] <= slabs[0] or ends[1] <= slabs[1]:
+                    given.add((x, y, y + 3, n))
+            lasts |= {(n, start, start, start + wide) for start, n in late.items() if start + wide <= min(b0, b1)}
+        assert run.rows("q") == sorted(given)
+        assert run.rows("last") == sorted(lasts)
+
+
+def test_windows_of_times() -> None:
+    """The start and end of each window are times; without a name a window is spoken of as it is written."""
+    run = LocalRun("""
+CREATE STREAM a (ts TIMESTAMP, k INT) PROGRESSING ON ts ORDERED FROM 'memory';
+CREATE STREAM b (ts TIMESTAMP, k INT) PROGRESSING ON ts ORDERED FROM 'memory';
+CREATE QUERY q AS
+  SELECT window(a.ts, '1 minute').start AS m0, window(b.ts, '2 minutes').end AS m1, count(*) AS n
+  FROM a JOIN b ON a.k = b.k AND abs(a.ts - b.ts) <= INTERVAL 2 MINUTES
+  GROUP BY window(a.ts, '1 minute'), window(b.ts, '2 minutes');
+""")
+    minute = 60_000_000
+    run.push(a=[(10, 1), (minute + 5, 1)], b=[(30, 1), (2 * minute + 1, 1)])
+    assert run.rows("q") == [(0, 2 * minute, 1)]
+    run.flush()
+    assert run.rows("q") == [(x, y * minute, 1) for x in (0, minute) for y in (2, 4)]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_distinct_rows_against_recomputation(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """SELECT DISTINCT gives each row once, in the batch it first comes, whatever the order; nulls are equal."""

@@ -9,3 +9,22 @@ SELECT ts FROM tcp WHERE EXISTS (SELECT 1 FROM udp [RANGE 1 MINUTE] WHERE udp.sr
 SELECT x.t FROM (SELECT -time AS t, k FROM ticks) x JOIN ticks y ON x.k = y.k AND x.t = y.time
 -- =>
 -- PlanError: query q: nothing bounds this join in time: a row of x could meet rows of y that come at any later time, so it would be kept for ever (-time falls where time rises); bound it in time, like y.time BETWEEN x.ts - INTERVAL 5 MINUTES AND x.ts + INTERVAL 5 MINUTES, or by windows, like x [RANGE 5 MINUTES], y [RANGE 5 MINUTES]
+
+-- # windows of both inputs with a slide
+SELECT count(*) AS n FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcIP GROUP BY window(a.ts, '2 minutes', '1 minute'), window(b.ts, '1 minute')
+-- =>
+-- SqlError: query q: a query has one window, this is a second one; only tumbling windows of different inputs go together
+--   line 1: SELECT count(*) AS n FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcIP GROUP BY window(a.ts, '2 minutes', '1 minute'), window(b.ts, '1 minute')
+--                                                                                                                                             ^^^^^^^^^^^
+
+-- # two windows of one input
+SELECT count(*) AS n FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcIP GROUP BY window(a.ts, '2 minutes'), window(a.ts, '1 minute')
+-- =>
+-- SqlError: query q: a query has one window, this is a second one; only tumbling windows of different inputs go together
+--   line 1: SELECT count(*) AS n FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcIP GROUP BY window(a.ts, '2 minutes'), window(a.ts, '1 minute')
+--                                                                                                                                 ^^^^^^^^^^^
+
+-- # a window on what falls where time rises
+SELECT count(*) AS n FROM ticks GROUP BY window(100 - time, 5)
+-- =>
+-- PlanError: query q: the window is on '100 - time', but ticks makes progress on 'time', so it could never close (100 - time falls where time rises): put the window on time

@@ -284,16 +284,15 @@ SELECT a.srcIP FROM tcp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS a, udp [RANGE 5 MINU
 -- # an outer join of windows with a slide
 SELECT a.srcIP FROM tcp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS a LEFT JOIN udp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS b ON a.srcIP = b.srcIP
 -- =>
--- SqlError: query q: windows with a SLIDE join rows of common windows, and only inner joins have these
---   line 1: SELECT a.srcIP FROM tcp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS a LEFT JOIN udp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS b ON a.srcIP = b.srcIP
---                                                                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- q$1: left join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t1 <= t0 +299999999, t0 <= t1 +299999999 [range 300000000 slide 60000000]
+-- q: (srcIP = `a.srcIP`) from q$1
 
 -- # windows with a slide over different keys
 SELECT a.srcIP FROM tcp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS a, udp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS b, tcp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS c WHERE a.srcIP = b.srcIP AND b.len = c.len
 -- =>
--- SqlError: query q: windows with a SLIDE join inputs that share a key; these do not
---   line 1: SELECT a.srcIP FROM tcp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS a, udp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS b, tcp [RANGE 5 MINUTES SLIDE 1 MINUTE] AS c WHERE a.srcIP = b.srcIP AND b.len = c.len
---                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- q$1: inner join of udp by (`len`) on ts, tcp by (`len`) on ts: t1 <= t0 +299999999, t0 <= t1 +299999999
+-- q$2: inner join of tcp by (`srcIP`) on ts, q$1 by (`b.srcIP`) on b.ts: t1 <= t0 +299999999, t0 <= t1 +299999999 where `c.ts` <= `a.ts` + INTERVAL '299999999' MICROSECOND AND `a.ts` <= `c.ts` + INTERVAL '299999999' MICROSECOND [range 300000000 slide 60000000], order (a ⋈ (b ⋈ c))
+-- q: (srcIP = `a.srcIP`) from q$2
 
 -- # RANGE ALL
 SELECT a.srcIP FROM tcp [RANGE ALL SLIDE 1 MINUTE] AS a, udp [RANGE 1 MINUTE] AS b WHERE a.srcIP = b.srcIP
@@ -359,3 +358,16 @@ SELECT count(*) AS n FROM (SELECT date_trunc('MINUTE', greatest(a.ts, b.ts)) AS 
 -- q$2: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t1 <= t0 +600000000, t0 <= t1 +600000000
 -- q$1: (m = DATE_TRUNC('MINUTE', GREATEST(`a.ts`, `b.ts`))) from q$2
 -- q: (n = a0, window_start, window_end) from q$1 [range 60000000 slide 60000000] of count()
+
+-- # windows of both inputs
+SELECT x.start AS x0, y.end AS y1, count(*) AS n FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcIP GROUP BY window(a.ts, '1 minute') AS x, window(b.ts, '2 minutes') AS y
+-- =>
+-- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t1 <= t0 +600000000, t0 <= t1 +600000000
+-- q: (x0 = k0, y1 = (k1 + INTERVAL '120000000' MICROSECOND), n = a0) from q$1, same window by TIMESTAMP_MICROS(UNIX_MICROS(`a.ts`) - PMOD(UNIX_MICROS(`a.ts`), 60000000)), TIMESTAMP_MICROS(UNIX_MICROS(`b.ts`) - PMOD(UNIX_MICROS(`b.ts`), 120000000)) of count()
+
+-- # a window of the later time, without a sub-select
+SELECT a.srcIP, count(*) AS n, window.start AS s FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcIP GROUP BY window(greatest(a.ts, b.ts), '1 minute'), a.srcIP
+-- =>
+-- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t1 <= t0 +600000000, t0 <= t1 +600000000
+-- q$2: (a.ts = `a.ts`, a.srcIP = `a.srcIP`, b.ts = `b.ts`, greatest(a.ts, b.ts) = GREATEST(`a.ts`, `b.ts`)) from q$1
+-- q: (srcIP = k0, n = a0, s = window_start, window_start, window_end) from q$2 [range 60000000 slide 60000000] by `a.srcIP` of count()

@@ -73,14 +73,14 @@ SELECT floor(time/60) AS m, count(*) AS n FROM ticks [RANGE 600] GROUP BY floor(
 -- # two windows
 SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY window(ts, '1 minute')
 -- =>
--- SqlError: query q: a query has one window, this is a second one
+-- SqlError: query q: a query has one window, this is a second one; only tumbling windows of different inputs go together
 --   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY window(ts, '1 minute')
 --                                                                   ^^^^^^^^^
 
 -- # two window functions
 SELECT count(*) AS n FROM tcp GROUP BY window(ts, '1 minute'), window(ts, '2 minutes')
 -- =>
--- SqlError: query q: a query has one window, this is a second one
+-- SqlError: query q: a query has one window, this is a second one; only tumbling windows of different inputs go together
 --   line 1: SELECT count(*) AS n FROM tcp GROUP BY window(ts, '1 minute'), window(ts, '2 minutes')
 --                                                                          ^^^^^^^^^
 

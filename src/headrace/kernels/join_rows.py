@@ -26,6 +26,7 @@ from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.logical.time_bounds import TimeBounds
 from headrace.program.program import JoinRows
+from headrace.windows import Sliding
 
 SPREAD = 4  # how many times the band rows must be spread over for buckets to pay
 
@@ -58,9 +59,11 @@ class _Round:
             terms += self._semi()
         if kind == "distinct":
             terms += self._distinct()
+        slides = self.step.window is not None and not self.step.window.tumbling
+        find_unmatched = self._unmatched_windows if slides else self._unmatched
         for side in {"left": (0,), "full": (0, 1), "anti": (0,)}.get(kind, ()):
             before, after = complete[side]
-            terms += self._unmatched(side, before, after, born[side])
+            terms += find_unmatched(side, before, after, born[side])
         if terms:
             self.space.define(self.step.view, " UNION ALL ".join(terms))
         else:
@@ -110,15 +113,9 @@ class _Round:
         window, where = self.step.window, f" WHERE {self.step.condition}" if self.step.condition else ""
         if window is None:
             return f"SELECT {outputs} FROM {source}{where}"
-        ticks = ", ".join(f"i{i}._t" for i in range(len(self.inputs)))
-        zero = window.start_of(0)
-        first = _floor(f"greatest({ticks}) - {window.range + zero}", window.slide)
-        last = _floor(f"least({ticks}) - {zero}", window.slide)
-        wids = f"SELECT * EXCLUDE (_t), unnest(range({first} + 1, {last} + 1)) AS _wid FROM {source}{where}"
-        start = f"_wid * {window.slide} + {zero}"
-        return (
-            f"SELECT {outputs} FROM (SELECT *, {start} AS _ws, {start} + {window.range} AS _we FROM ({wids}))"
-        )
+        ticks = ", ".join(self.step.window_ticks or [f"i{i}._t" for i in range(len(self.inputs))])
+        wids = f"SELECT * EXCLUDE (_t), {_wids(window, ticks)} AS _wid FROM {source}{where}"
+        return f"SELECT {outputs} FROM {_show_windows(window, wids)}"
 
     def _combine(self, first: tuple[int, str], others: Sequence[tuple[int, str]]) -> str:
         """FROM … JOIN …: the new rows with those of each other input."""
@@ -216,6 +213,41 @@ class _Round:
         known = first if low > FLOOR or span is None else span[0]
         return [self._select_where(side, source, tests, (known, last))]
 
+    def _unmatched_windows(
+        self, side: int, before: int | None, after: int | None, born: int | None
+    ) -> list[str]:
+        """Rows of a kept input that have no partner in a window of theirs, once for each: given when the other input has passed
+        the window, or all that the row can meet. `before` and `after` are its bounds less what a row reaches.
+        """
+        window, reach = self.step.window, self.step.bounds.reach(side, 1 - side)
+        assert window is not None
+        low, high = (FLOOR if b is None else b + reach for b in (before, after))
+        kept, other = self.inputs[side], self.inputs[1 - side]
+        nulls = " OR ".join(f"k{i} IS NULL" for i in range(self.step.keys)) or "false"
+        due = f"least(_we, _t + {reach + 1})"
+        rows, span = [], self.spans[side]
+        for tables, when in (
+            (kept.new, f"{due} <= {high} OR {nulls}"),
+            (kept.old(max(low - reach, FLOOR), high) if high > low else [], f"{due} <= {high} AND {due} > {low}"),
+        ):
+            if (found := self._register(side, tables)) is not None:
+                wids = f"SELECT *, {_wids(window, '_t, _t')} AS _wid FROM {found}"
+                rows.append(f"SELECT * EXCLUDE (_wid) FROM {_show_windows(window, wids)} WHERE {when}")
+        if not rows:
+            return []
+        source = f"({' UNION ALL '.join(rows)})"
+        if born is not None:  # partners of older rows came before the query did
+            source = f"(SELECT * FROM {source} WHERE _t >= {born + self.step.bounds.reach(1 - side, side)})"
+        ends = [*([max(low - reach, FLOOR), high] if high > low else []), *(span or ())]
+        if ends:
+            reached = self._widen((min(ends), max(ends)), side)
+            partners = self._register(1 - side, [*other.old(*reached), *other.new])
+            if partners is not None:
+                here = f"i{1 - side}._t >= i{side}._ws AND i{1 - side}._t < i{side}._we"
+                on = [*self._conditions(side, 1 - side), here, *([self.step.condition] if self.step.condition else [])]
+                source = f"(SELECT * FROM {source} AS i{side} ANTI JOIN {partners} AS i{1 - side} ON {' AND '.join(on)})"
+        return [f"SELECT {self.step.padded[side]} FROM {source}"]
+
     def _widen(self, span: tuple[int, int], side: int) -> tuple[int, int]:
         """The values of the other input that rows of one reach."""
         bounds, other = self.step.bounds, 1 - side
@@ -260,6 +292,19 @@ def time_conditions(bounds: TimeBounds, one: int, other: int) -> list[str]:
             first, second = (_floor(f"i{i}._t - {window.offset}", window.width) for i in (one, other))
             out.append(f"{first} = {second}")
     return out
+
+
+def _wids(window: Sliding, ticks: str) -> str:
+    """The numbers of the windows that hold all these ticks, a row for each."""
+    zero = window.start_of(0)
+    first = _floor(f"greatest({ticks}) - {window.range + zero}", window.slide)
+    return f"unnest(range({first} + 1, {_floor(f'least({ticks}) - {zero}', window.slide)} + 1))"
+
+
+def _show_windows(window: Sliding, rows: str) -> str:
+    """Rows with the bounds of window number `_wid`."""
+    start = f"_wid * {window.slide} + {window.start_of(0)}"
+    return f"(SELECT *, {start} AS _ws, {start} + {window.range} AS _we FROM ({rows}))"
 
 
 def _floor(tick: str, width: int) -> str:

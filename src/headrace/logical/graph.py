@@ -138,6 +138,7 @@ class JointTime:
     key: int
     column: str
     width: int
+    offset: int = 0
 
 
 Output = tuple[str, exp.Expr]
@@ -200,6 +201,7 @@ class Join:
     unit: str
     window: Sliding | None = None
     order: str = ""  # how its inputs came to be joined, for EXPLAIN
+    window_times: tuple[tuple[str, bool], ...] = ()  # columns that share the window, and whether it is the end of one's own
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -54,10 +54,10 @@ def find_progress_columns(graph: Graph, name: str) -> dict[str, ProgressColumn]:
         return _in_order({relation.time: known[relation.time], **known}, relation.unit)
     if isinstance(relation, Aggregate) and relation.joint:
         inner = find_progress_columns(graph, relation.input)
-        starts = {
-            f"k{t.key}": ProgressColumn(tuple(w.then(Floor(t.width)) for w in inner[t.column].waits), inner[t.column].type)
-            for t in relation.joint
-        }
+        starts = {}
+        for t in relation.joint:
+            waits = tuple(w.then(Floor(t.width, t.offset)) for w in inner[t.column].waits)
+            starts[f"k{t.key}"] = ProgressColumn(waits, inner[t.column].type)
         return {n: starts[e.name] for n, e in relation.outputs if isinstance(e, exp.Column) and e.name in starts}
     if isinstance(relation, Aggregate):
         return {"window_end": ProgressColumn(find_waits(graph, relation), graph.window_type(name))}

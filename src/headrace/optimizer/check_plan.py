@@ -15,6 +15,7 @@ from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Mer
 from headrace.logical.progress_columns import ProgressColumns, explain_no_progress, find_time
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import Plan
+from headrace.optimizer.trace_columns import find_leaves
 from headrace.partitioning.restrictions import read_restrictions
 
 
@@ -41,6 +42,8 @@ def check_plan(plan: Plan) -> Plan:
 def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) -> None:
     name = describe_input(graph, relation.input)
     if relation.joint:
+        if find_leaves(graph, relation.input):
+            raise PlanError(f"{name} unites rows of streams with others; an aggregate over both has one window")
         return
     if relation.window is None:
         raise PlanError(

@@ -36,7 +36,7 @@ def collect_columns(plan: Plan, typer: Typer) -> Plan:
     feeds = {
         t.id: collecting.feed(t)
         for t in plan.tables.values()
-        if isinstance(t, PaneTable) and t.windows and isinstance(plan.graph.relations[_input(plan, t)], Rows)
+        if isinstance(t, PaneTable) and t.windows and find_leaves(plan.graph, _input(plan, t))
     }
     row_feeds = {
         t.id: tuple(f for leaf in find_leaves(plan.graph, t.input) for f in collecting.feed_rows(t, leaf))
@@ -85,23 +85,27 @@ class _Collecting:
         members = {name: self.plan.graph.relations[name] for name in table.members}
         first = members[table.members[0]]
         assert isinstance(first, Aggregate)
-        source = self.plan.graph.relations[first.input]
-        assert isinstance(source, Rows)
         out = []
-        for i, branch in enumerate(source.branches):
-            where = self.name(branch.stream, branch.where) if branch.where is not None else None
-            keys = tuple(self._trace(source, branch, key) for key in first.keys)
-            calls: Mapping[str, tuple[CallColumns, ...]] = {
-                name: self._calls(member, i) for name, member in members.items() if isinstance(member, Aggregate)
-            }
-            steps = find_branch_steps(self.plan.graph, branch, find_time(self.plan.graph, first))
-            out.append(TableFeed(branch.stream, where, keys, calls, steps))
+        for number, source in enumerate(find_leaves(self.plan.graph, first.input)):
+            alike = self._make_alike(source, first.input)
+            for i, branch in enumerate(source.branches):
+                where = self.name(branch.stream, branch.where) if branch.where is not None else None
+                keys = tuple(self._trace(source, branch, substitute(key, alike)) for key in first.keys)
+                calls: Mapping[str, tuple[CallColumns, ...]] = {
+                    name: self._calls(member, number, i) for name, member in members.items() if isinstance(member, Aggregate)
+                }
+                steps = find_branch_steps(self.plan.graph, branch, find_time(self.plan.graph, first))
+                out.append(TableFeed(branch.stream, where, keys, calls, steps))
         return tuple(out)
+
+    def _make_alike(self, source: Rows, whole: str) -> dict[str, exp.Expr]:
+        """The columns of rows in the types of the relation they are, or are an arm of."""
+        theirs, ours = self.plan.types.get(source.name, {}), self.plan.types.get(whole, {})
+        return {c: cast_to(name_column(c), theirs.get(c), ours.get(c)) for c in source.columns}
 
     def feed_rows(self, table: RowTable | TransitTable, source: Rows) -> list[RowFeedColumns]:
         """What a table of rows needs of each branch of `source`, which it reads directly or as an arm of a union."""
-        theirs, ours = self.plan.types.get(source.name, {}), self.plan.types.get(table.input, {})
-        alike = {c: cast_to(name_column(c), theirs.get(c), ours.get(c)) for c in source.columns}
+        alike = self._make_alike(source, table.input)
         keys = [substitute(k, alike) for k in table.keys]
         out = []
         for branch in source.branches:
@@ -113,15 +117,12 @@ class _Collecting:
             out.append(RowFeedColumns(branch.stream, where, traced, values, steps))
         return out
 
-    def _calls(self, member: Aggregate, branch: int) -> tuple[CallColumns, ...]:
-        source = self.plan.graph.relations[member.input]
-        assert isinstance(source, Rows)
-        arm = source.branches[branch]
+    def _calls(self, member: Aggregate, leaf: int, branch: int) -> tuple[CallColumns, ...]:
+        source = find_leaves(self.plan.graph, member.input)[leaf]
+        arm, alike = source.branches[branch], self._make_alike(source, member.input)
+        trace = lambda e: self._trace(source, arm, substitute(e, alike))  # noqa: E731
         return tuple(
-            CallColumns(
-                tuple(self._trace(source, arm, a) for a in call.arguments),
-                self._trace(source, arm, call.where) if call.where is not None else None,
-            )
+            CallColumns(tuple(map(trace, call.arguments)), trace(call.where) if call.where is not None else None)
             for call in member.calls
         )
 

@@ -311,19 +311,28 @@ class _Lowering:
         types = self.plan.aggregates[relation.name]
         values = [self.sql.translate(relation, k, scope).sql for k in relation.keys]
         keys = list(map(normalize_key, values, types.keys))
-        partials = Partials()
+        feeds = self.plan.feeds.get(table.id, ()) if table is not None else ()  # of streams that are united with slots' rows
+        partials = Partials(1 + len(feeds))
         finals = []
-        for call in relation.calls:
+        for number, call in enumerate(relation.calls):
             inputs = [self.sql.translate(relation, a, scope) for a in call.arguments]
             parts = self._decompose(relation, call, tuple(v.type for v in inputs))
             arguments = [f"({v.sql})" for v in inputs]
             where = self.sql.translate(relation, call.where, scope).sql if call.where is not None else None
-            columns = [
-                partials.column([fill_template(p.sub, arguments, time, where)], p.merge) for p in parts.partials
-            ]
+            columns = []
+            for p in parts.partials:
+                filled = [fill_template(p.sub, arguments, time, where)]
+                for feed in feeds:
+                    of = feed.calls[relation.name][number]
+                    filled.append(fill_template(p.sub, of.arguments, map_tick_sql(feed.steps), of.where))
+                columns.append(partials.column(filled, p.merge))
             finals.append(fill_finals(parts, columns))
         self.finals[relation.name] = finals
-        (subs,) = partials.subs
+        subs, *fed = partials.subs
+        source_feeds = tuple(
+            SourceFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, types.keys)), tuple(fed[i]), f.steps)
+            for i, f in enumerate(feeds)
+        )
         sources = self.views[relation.input]
         if table is None:
             view, place = self._name_view("v"), ["_ws", "_we", *(["_pid"] if part.pid else [])]
@@ -332,7 +341,7 @@ class _Lowering:
         stored = (relation.name, relation.input, self.graph.queries.get(relation.input), keys, subs)
         node: Node
         if isinstance(table, PaneTable):
-            node = self._pane_node(table, len(keys), partials.merges, stored)
+            node = self._pane_node(table, len(keys), partials.merges, stored, source_feeds)
             tick = "_we - 1" if windowed else time
             place, view = [f"{pane_sql(tick, *table.grid)} AS pane"], node.outputs[0].view
             place += ["_pid"] if node.by_folder else []

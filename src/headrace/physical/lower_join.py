@@ -132,6 +132,7 @@ def lower_join(
         ", ".join(outputs) or "1 AS _one",
         padded,
         join.window,
+        tuple(_tick_sql(join.unit, name) + (" - 1" if ends else "") for name, ends in join.window_times),
     )
 
 
@@ -191,5 +192,8 @@ def time_sql(graph: Graph, relation: str, column: str) -> str:
     """The progressing value of a row of slots, in ticks."""
     if graph.is_windowed(relation):
         return "_we - 1"
-    unit = graph.relations[relation].unit
+    return _tick_sql(graph.relations[relation].unit, column)
+
+
+def _tick_sql(unit: str, column: str) -> str:
     return f"epoch_us({quote_name(column)})" if unit == "us" else f"{quote_name(column)}::BIGINT"

@@ -180,6 +180,7 @@ class JoinRows:
     outputs: str  # SQL over them
     padded: tuple[str, ...]  # for rows of input i without a partner
     window: Sliding | None = None
+    window_ticks: tuple[str, ...] = ()  # SQL over the join's columns: the times that share the window, if not those of the inputs
 
 
 @dataclass(frozen=True)

@@ -268,6 +268,8 @@ class Binder:
         if isinstance(source, StaticTable):
             raise self._fail(node, f"{alias} is a table, and a table alone never changes: join it with a stream or a query")
         windowed = self.graph().is_windowed(source.name)
+        if not windowed:
+            source, select = self._name_window_times(source, alias, select)
         times = () if windowed else tuple(find_progress(self.graph(), source.name))
         scope = Scope(source, alias, self._fail, self.user_defined)
         where = scope.resolve(select.args["where"].this) if select.args.get("where") else None
@@ -316,6 +318,24 @@ class Binder:
         outputs = scope.outputs(select.expressions, windowed=True)
         return distinct(name, source.name, outputs, window, source.unit, attribute)
 
+    def _name_window_times(
+        self, source: Relation, alias: str, select: exp.Select
+    ) -> tuple[Relation, exp.Select]:
+        """`window(greatest(a.ts, b.ts), …)`: what a window is on becomes a column of what the SELECT reads."""
+        scope, select = Scope(source, alias, self._fail, self.user_defined), select.copy()
+        calls = [c for c in select.find_all(exp.Anonymous) if c.name.lower() == "window" and len(c.expressions) > 1]
+        found = {c.expressions[0]: scope.resolve(c.expressions[0]) for c in calls if not isinstance(c.expressions[0], exp.Column)}
+        if not found or select.args.get("group") is None:
+            return source, select
+        names = {written: e.sql(dialect="spark").lower().replace("`", "") for written, e in found.items()}
+        copies = [(c, exp.column(exp.to_identifier(c, quoted=True))) for c in source.columns]
+        outputs = (*copies, *{names[written]: e for written, e in found.items()}.items())
+        rows = self._add_part(self._select_rows(self._name_part(), source, outputs, None))
+        for call in calls:
+            if (name := names.get(call.expressions[0])) is not None:
+                call.expressions[0].replace(exp.column(exp.to_identifier(name, quoted=True)))
+        return rows, select
+
     def _distinct_rows(self, name: str, source: Relation, outputs: tuple[Output, ...]) -> Relation:
         """SELECT DISTINCT of rows as they come: what was seen is remembered until progress passes it (document 003 §8.2)."""
         rows = self._add_part(self._derive_rows(self._name_part(), source, outputs, None))
@@ -360,7 +380,12 @@ class Binder:
     def _stateless(
         self, name: str, source: Relation, scope: Scope, select: exp.Select, where: exp.Expr | None
     ) -> Relation:
-        outputs = scope.outputs(select.expressions)
+        return self._select_rows(name, source, scope.outputs(select.expressions), where)
+
+    def _select_rows(
+        self, name: str, source: Relation, outputs: tuple[Output, ...], where: exp.Expr | None
+    ) -> Relation:
+        """A selection and projection of one relation, or of each arm of a union of rows."""
         if isinstance(source, Merge) and not self.graph().is_windowed(source.name):
             arms = []
             for arm in source.inputs:

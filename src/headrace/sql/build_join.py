@@ -61,6 +61,7 @@ class JoinBuilder:
             )
             for i, d in enumerate(done)
         )
+        shared = tuple(near.name_times()) if window is not None and len(parts) > len(done) else ()
         visible, hidden = self._columns(done, [c.column for c in chosen], kind, condition)
         shows = window if window is not None else self._tumbling(conditions)
         join = Join(
@@ -74,6 +75,7 @@ class JoinBuilder:
             done[0].relation.unit,
             shows,
             order,
+            shared,
         )
         self.context.add(join)
         return Joined(join, {c.name: c.name for c in visible}, tuple(i for d in done for i in d.items))

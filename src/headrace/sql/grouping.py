@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from sqlglot import exp
 
 from headrace.errors import SqlError
 from headrace.logical.functions import aggregate_call, nearest_aggregate
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation, Rows
 from headrace.logical.read_length import EXACT_UNITS
-from headrace.logical.rewrite import top_down
+from headrace.logical.rewrite import substitute, top_down
 from headrace.sql.scope import Scope, output_name, unique, with_window, written
-from headrace.sql.window_clause import GroupWindow, group_window
-from headrace.windows import WindowSpec
+from headrace.sql.window_clause import GroupWindow, group_window, spell_start
+from headrace.windows import Sliding, WindowSpec
 
 
 class Grouping:
@@ -32,11 +33,14 @@ class Grouping:
         self.keys: list[exp.Expr] = []
         self.calls: list[Call] = []
         self.window: GroupWindow | None = None
+        self.boxes: list[tuple[GroupWindow, exp.Expr]] = []  # windows of several times, each with the key that is its start
         self.bracket = bracket
         self.aliases = {e.alias.lower(): e.unalias() for e in select.expressions if isinstance(e, exp.Alias)}
         self.key_names: dict[str, exp.Expr] = {}
         for node in group.expressions if group is not None else ():
             self._group(node)
+        if self.boxes:
+            self._check_boxes()
         # what can be a key when its names are resolved; `st.a` is a column before, and a field after
         self.key_types = {type(k) for k in self.keys} | {exp.Column}
 
@@ -57,9 +61,16 @@ class Grouping:
             name, node = node.name, self.aliases[node.name.lower()]
         found = group_window(node, name, self.scope.source.unit, self.times, lambda m: self.scope.fail(node, m))
         if found is not None and (found.function or self.bracket is None):
-            if self.window is not None or self.bracket is not None:
-                raise self.scope.fail(node, "a query has one window, this is a second one")
-            self.window = found
+            if self.window is None and not self.boxes and self.bracket is None:
+                self.window = found
+                return
+            others = [w for w, _ in self.boxes] + ([self.window] if self.window is not None else [])
+            if not all(map(self._is_box, [*others, found])) or found.attribute in {w.attribute for w in others}:
+                raise self.scope.fail(
+                    node, "a query has one window, this is a second one; only tumbling windows of different inputs go together"
+                )
+            self.boxes += [(w, self._add_start(w)) for w in (self.window, found) if w is not None]
+            self.window = None
             return
         if self.windowed and isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS:
             return  # the window of the input is always part of the grouping
@@ -69,11 +80,34 @@ class Grouping:
         if name:
             self.key_names[name.lower()] = resolved
 
+    def _check_boxes(self) -> None:
+        """Of several windows without a name none is `window`."""
+        if sum(w.name is None for w, _ in self.boxes) > 1:
+            self.boxes = [(replace(w, name=w.name or ""), key) for w, key in self.boxes]
+
+    def _is_box(self, window: GroupWindow) -> bool:
+        """Whether a window may stand beside that of another input."""
+        tumbling = isinstance(window.spec, Sliding) and window.spec.tumbling
+        known = window.attribute in self.times and not isinstance(self.scope.source, Rows)
+        return window.function and tumbling and known and self.bracket is None and not self.windowed
+
+    def _add_start(self, window: GroupWindow) -> exp.Expr:
+        """The start of a window as a key."""
+        assert isinstance(window.spec, Sliding)
+        start = spell_start(exp.column(exp.to_identifier(window.attribute, quoted=True)), window.spec, self.scope.source.unit)
+        start = self.scope.resolve(start)
+        self.keys.append(start)
+        return start
+
     def find_joint(self) -> tuple[JointTime, ...]:
         """Keys that are the times of several inputs, together instead of a window."""
-        if self.window is not None or self.bracket is not None or self.windowed:
+        if self.window is not None or self.bracket is not None or self.windowed or isinstance(self.scope.source, Rows):
             return ()
         found = [JointTime(i, *time) for i, key in enumerate(self.keys) if (time := self._time_key(key)) is not None]
+        for window, key in self.boxes:
+            assert isinstance(window.spec, Sliding)
+            offset = window.spec.origin % window.spec.range
+            found.append(JointTime(self.keys.index(key), window.attribute, window.spec.range, offset))
         return tuple(found) if len({t.column for t in found}) > 1 else ()
 
     def _time_key(self, key: exp.Expr) -> tuple[str, int] | None:
@@ -178,9 +212,23 @@ class Grouping:
         return node
 
     def _window_part(self, node: exp.Expr) -> exp.Expr | None:
-        if isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS and not node.table:
+        if isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS and not node.table and not self.boxes:
             return exp.column(node.name.lower())
-        return self.window.part(node) if self.window is not None else None
+        if self.window is not None:
+            return self.window.part(node)
+        for window, key in self.boxes:
+            if (part := window.part(node)) is not None:
+                return self._spell_box(part, window, exp.column(f"k{self.keys.index(key)}"))
+        return None
+
+    def _spell_box(self, part: exp.Expr, window: GroupWindow, start: exp.Column) -> exp.Expr:
+        """A part of one window of several, over the key that is its start."""
+        assert isinstance(window.spec, Sliding)
+        length: exp.Expr = exp.Literal.number(window.spec.range)
+        if self.scope.source.unit == "us":
+            length = exp.Interval(this=exp.Literal.string(str(window.spec.range)), unit=exp.var("MICROSECOND"))
+        bounds = {"window_start": start, "window_end": exp.Add(this=start.copy(), expression=length)}
+        return substitute(part, bounds)
 
 
 def distinct(

@@ -105,9 +105,17 @@ class JoinBounds:
         flat = next((n for n, c in part.columns.items() if c == time), None)
         return done.columns.get(flat) if flat is not None else None
 
-    def _spell_time(self, i: int) -> exp.Expr:
+    def name_times(self) -> list[tuple[str, bool]]:
+        """The times of all parts as columns of the join, and whether each is the end of a window."""
+        graph = self.times.graph()
+        return [(self._name_time(i), graph.is_windowed(part.relation.name)) for i, part in enumerate(self.parts)]
+
+    def _name_time(self, i: int) -> str:
         time = self.times.find(self.parts[i])
-        return join_column(next(n for n, c in self.parts[i].columns.items() if c == time))
+        return next(n for n, c in self.parts[i].columns.items() if c == time)
+
+    def _spell_time(self, i: int) -> exp.Expr:
+        return join_column(self._name_time(i))
 
     def _spell_gap(self, gap: Gap) -> exp.Expr:
         """A bound that is not on the attributes the join goes by, as a condition."""

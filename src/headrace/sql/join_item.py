@@ -59,7 +59,13 @@ def _join_rows(
     kept = {"inner": (), "left": (0,), "full": (0, 1), "semi": (), "anti": (0,)}[kind]
     conditions.rest += [c for i, c in conditions.single if i in kept]
     conditions.single = [(i, c) for i, c in conditions.single if i not in kept]
-    return builder.build(builder.narrow(done, conditions), groups, parts, conditions, kind)
+    window = builder.clauses.window if kind in ("left", "full") else None
+    if window is not None and not window.tumbling and conditions.windows:
+        raise builder.context.fail(
+            item.node, "windows with a SLIDE, and equal windows beside them, in an outer join: leave one out"
+        )
+    hops = window if window is not None and not window.tumbling else None
+    return builder.build(builder.narrow(done, conditions), groups, parts, conditions, kind, hops)
 
 
 def _concerns(one: FromItem, items: Sequence[FromItem], conjuncts: Sequence[exp.Expr]) -> bool:

@@ -8,6 +8,7 @@ and versions are looked up when the streams are joined.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -64,10 +65,9 @@ def _pool_streams(
     if tree is None:
         refuse_unbounded(builder.context.graph(), parts, bounds)
     assert tree is not None
-    if window is not None and len(items) != len(tree.parts):
-        raise builder.context.fail(
-            items[0].node, "windows with a SLIDE join inputs that share a key; these do not"
-        )
+    if window is not None and len(items) != len(tree.parts):  # which windows rows share is told by the times of all
+        times = {name for part in parts for name, c in part.columns.items() if c == builder.times.find(part)}
+        builder = replace(builder, clauses=replace(builder.clauses, shown=builder.clauses.shown | times))
     order = f"order {_describe(tree, items)}" if len(tree.parts) < len(items) else ""
     after += [c for c in conditions.rest if speaks_of_windows(c)]
     conditions.rest = [c for c in conditions.rest if not speaks_of_windows(c)]

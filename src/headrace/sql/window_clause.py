@@ -44,7 +44,7 @@ class GroupWindow:
             if by_name or node == self.node:
                 return exp.Anonymous(this="_bucket", expressions=[exp.Literal.number(self.divisor)])
             return None
-        name = (self.name or "window").lower()
+        name = ("window" if self.name is None else self.name).lower()
         whole = node == self.node or (
             isinstance(node, exp.Column) and not node.table and node.name.lower() == name
         )
@@ -130,6 +130,15 @@ def group_window(
             raise fail("the length of a window must be positive")
         return GroupWindow(Sliding(length, range=length), inner.this.name, node, name, False, length)
     return None
+
+
+def spell_start(time: exp.Column, window: Sliding, unit: str) -> exp.Expr:
+    """The start of the tumbling window that a time is in, as an expression."""
+    tick: exp.Expr = exp.UnixMicros(this=time) if unit == "us" else time
+    shifted = tick if not window.origin else exp.Sub(this=tick, expression=exp.Literal.number(window.origin))
+    past = exp.Anonymous(this="pmod", expressions=[shifted.copy(), exp.Literal.number(window.range)])
+    start = exp.Sub(this=tick.copy(), expression=past)
+    return exp.Anonymous(this="timestamp_micros", expressions=[start]) if unit == "us" else start
 
 
 def _length(what: str, text: str, unit: str, fail: Fail) -> int:
