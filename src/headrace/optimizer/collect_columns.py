@@ -120,9 +120,11 @@ class _Collecting:
     def _calls(self, member: Aggregate, leaf: int, branch: int) -> tuple[CallColumns, ...]:
         source = find_leaves(self.plan.graph, member.input)[leaf]
         arm, alike = source.branches[branch], self._make_alike(source, member.input)
-        trace = lambda e: self._trace(source, arm, substitute(e, alike))  # noqa: E731
         return tuple(
-            CallColumns(tuple(map(trace, call.arguments)), trace(call.where) if call.where is not None else None)
+            CallColumns(
+                tuple(self._trace(source, arm, substitute(a, alike)) for a in call.arguments),
+                self._trace(source, arm, substitute(call.where, alike)) if call.where is not None else None,
+            )
             for call in member.calls
         )
 

@@ -227,7 +227,7 @@ class Grouping:
         length: exp.Expr = exp.Literal.number(window.spec.range)
         if self.scope.source.unit == "us":
             length = exp.Interval(this=exp.Literal.string(str(window.spec.range)), unit=exp.var("MICROSECOND"))
-        bounds = {"window_start": start, "window_end": exp.Add(this=start.copy(), expression=length)}
+        bounds: dict[str, exp.Expr] = {"window_start": start, "window_end": exp.Add(this=start.copy(), expression=length)}
         return substitute(part, bounds)
 
 
