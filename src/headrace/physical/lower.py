@@ -362,7 +362,7 @@ class _Lowering:
         for source in sources:
             local = source.part.level == table.level
             rows = source.name if windowed else f"(SELECT * FROM {source.name} WHERE {time} IS NOT NULL)"
-            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, rows), source.name, local, steps))
+            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, rows), source.name, local, steps=steps))
         self._step(table.level, Advance(node.name))
         return view
 
