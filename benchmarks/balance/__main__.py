@@ -12,6 +12,7 @@ python -m benchmarks.balance draw                       figures into docs/figure
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 from pathlib import Path
@@ -25,6 +26,7 @@ LIVE = [f"{w}:{p}" for w in ("even", "zipf", "changing", "competing", "focused",
 
 
 def main(arguments: list[str]) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that clusters end with it
     command, rest = arguments[:1], arguments[1:]
     if command == ["run"]:
         for name in rest or EXPERIMENTS:
