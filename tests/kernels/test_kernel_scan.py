@@ -204,7 +204,7 @@ def test_late_rows_of_files(tmp_path: Path) -> None:
     scan = Scan("s", "t AS _t, t * 2 AS c0", "t", ("t",), schema.serialize().to_pybytes())
     (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)])
     window = make_window(10, 10)
-    rule = Judge(lowest=30, limit=500, missable=((window, 30),))
+    rule = Judge(lowest=30, limit=500, missable=((window, (), 30),))
     con = duckdb.connect()
     late = schema.append(pa.field("_reason", pa.string()))
     screened = chunk.screen(con, rule, late)
@@ -223,7 +223,7 @@ def test_late_rows_of_files(tmp_path: Path) -> None:
     }
     assert sorted(con.sql("SELECT _t, c0 FROM src").fetchall()) == [(t, 2 * t) for t in (-5, 5, 12, 25, 29, 31)]
     chunk.leave(con)
-    calm = Judge(lowest=0, limit=2_000, missable=((window, 0),))
+    calm = Judge(lowest=0, limit=2_000, missable=((window, (), 0),))
     screened = chunk.screen(con, calm, late)
     assert screened.late is not None
     assert screened.late.column("_reason").to_pylist() == ["null", "late"]
