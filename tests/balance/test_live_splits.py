@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from headrace.cli import main
 from headrace.optimizer import Settings
 from headrace.report.load import list_load
+from headrace.runtime import balancer
 from headrace.state.leaf_numbers import list_numbers
 from headrace.state.split_route import SplitRoute, list_leaves
 from headrace.testing import LocalRun
@@ -81,13 +82,17 @@ def test_ninety_percent_on_one_mini_partition_are_spread_and_joined_again() -> N
     assert all(sum(len(batch[q]) for batch in results_of(runs["static"])) > 100 for q in QUERIES)
 
 
-def test_a_hot_key_is_named() -> None:
+def test_a_hot_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that alone exceeds a slot's share is left alone, and told with the table it is hot in; an aggregation that source tasks
     do in part is not hot: a group comes as a row for each pane and task.
     """
     (key,) = find_keys(5, 1)
     run, rng = LocalRun(SCRIPT, slots=4, tasks=2, balance="headrace"), random.Random(2)
     for i in range(5):
+        manifest = run.push(**make_batch(rng, i, [key], 200))
+    assert not any(n.startswith("hot: ") for n in manifest.report["notes"])  # of so few rows nothing is told
+    monkeypatch.setattr(balancer, "NAMED_ROWS", 0)
+    for i in range(5, 7):
         manifest = run.push(**make_batch(rng, i, [key], 200))
     notes = [n for n in manifest.report["notes"] if n.startswith("hot: ")]
     assert notes and all(f"mini-partition 5, key ({key}) has " in n for n in notes), manifest.report
@@ -96,7 +101,7 @@ def test_a_hot_key_is_named() -> None:
     seen: list[Any] = []
     inner = run.driver.commit
     run.driver.commit = lambda orders, reports, *rest: (seen.extend(reports), inner(orders, reports, *rest))[1]  # type: ignore[method-assign,assignment]
-    route = run.push(**make_batch(rng, 5, [key])).route
+    route = run.push(**make_batch(rng, 7, [key])).route
     hot = {n for n in list_numbers(route) if n % 128 == 5}
     came = {p: r for x in seen for a in x.activity if a.node == panes for p, r in zip(a.pids, a.rows, strict=True)}
     assert 0 < sum(rows for pid, rows in came.items() if pid in hot) <= 2 * 2 + 2 < sum(came.values()) / 4  # of 600 rows

@@ -28,6 +28,7 @@ from headrace.state.leaf_numbers import describe_leaf, list_numbers
 from headrace.state.split_route import Leaf, SplitRoute, list_leaves
 
 NAMED_FROM, MOST_NAMED = 0.2, 3  # of a hot mini-partition's rows; keys in one batch's notes
+NAMED_ROWS = 10_000  # of a batch, to look for hot keys in: of a few rows most are of some key
 SPLITTING = ("headrace",)  # policies that split what is too hot to move; the paper's are as written
 
 
@@ -124,7 +125,7 @@ class BatchLoad:
     def find_hot(self) -> frozenset[int]:
         """Mini-partitions, or some of their parts, that are near a slot's share."""
         work, slots = self.work, self.seen.slots.count
-        if slots < 2 or not work.any():
+        if slots < 2 or not work.any() or self.seen.pids.rows.sum() < NAMED_ROWS:
             return frozenset()
         hot = np.flatnonzero(work * slots > SPLIT_ABOVE * work.sum())
         return frozenset(self.leaves[int(at)].pid for at in hot)
