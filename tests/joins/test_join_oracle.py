@@ -73,6 +73,11 @@ def test_policies_of_progress(seed: int, tmp_path: Path, monkeypatch: pytest.Mon
     run_policies(random_case(f"p{seed}", 2, True), seed, tmp_path, monkeypatch, 5, 30)
 
 
+def test_a_left_join_of_windows_without_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that has met a partner is not given as one without, when the other input comes late by far."""
+    run_policies(random_case("p1047", 3, True), 1047, tmp_path, monkeypatch, 9, 50)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1000 + SETS))
 def test_many_policies_of_progress(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

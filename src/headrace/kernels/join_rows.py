@@ -232,7 +232,7 @@ class _Round:
         ):
             if (found := self._register(side, tables)) is not None:
                 wids = f"SELECT *, {_wids(window, '_t, _t')} AS _wid FROM {found}"
-                rows.append(f"SELECT * EXCLUDE (_wid) FROM {_show_windows(window, wids)} WHERE {when}")
+                rows.append(f"SELECT * FROM {_show_windows(window, wids)} WHERE {when}")
         if not rows:
             return []
         source = f"({' UNION ALL '.join(rows)})"
@@ -243,8 +243,9 @@ class _Round:
             reached = self._widen((min(ends), max(ends)), side)
             partners = self._register(1 - side, [*other.old(*reached), *other.new])
             if partners is not None:
-                here = f"i{1 - side}._t >= i{side}._ws AND i{1 - side}._t < i{side}._we"
-                on = [*self._conditions(side, 1 - side), here, *([self.step.condition] if self.step.condition else [])]
+                partners = f"(SELECT *, {_wids(window, '_t, _t')} AS _wid FROM {partners})"
+                on = [f"i{side}._wid = i{1 - side}._wid", *self._conditions(side, 1 - side)]
+                on += [self.step.condition] if self.step.condition else []
                 source = f"(SELECT * FROM {source} AS i{side} ANTI JOIN {partners} AS i{1 - side} ON {' AND '.join(on)})"
         return [f"SELECT {self.step.padded[side]} FROM {source}"]
 
