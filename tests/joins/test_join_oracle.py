@@ -78,6 +78,12 @@ def test_a_left_join_of_windows_without_a_key(tmp_path: Path, monkeypatch: pytes
     run_policies(random_case("p1047", 3, True), 1047, tmp_path, monkeypatch, 9, 50)
 
 
+@pytest.mark.parametrize("seed", [1010, 1033])
+def test_groups_that_are_silent_for_a_while(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of a group, or was said of it, holds in batches that bring none of its rows."""
+    run_policies(random_case(f"p{seed}", 3, True), seed, tmp_path, monkeypatch, 9, 50)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1000 + SETS))
 def test_many_policies_of_progress(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,15 +141,28 @@ def test_a_silent_stream_follows_the_clock() -> None:
     assert find_frontier_of(Slack(5), Observation(2000, heard=0), silence) == Frontier(1995)
 
 
-def test_a_silent_group_is_left_out_and_forgotten_when_it_is_behind() -> None:
-    """What is ahead of the rest stays known."""
+def test_a_silent_group_is_left_out_and_at_last_forgotten_when_it_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is ahead of the rest stays known, and of what is behind the groups that were heard last."""
     policy, silence = ByGroup(Slack(0)), Silence(100, 30, 0)
-    groups = ((("a",), Observation(50, heard=100)), (("b",), Observation(7, heard=60)), (("c",), Observation(90, heard=60)))
-    seen = Observation(90, heard=100, groups=groups)
+    own = {"a": (50, 100), "b": (7, 60), "c": (90, 60), "d": (9, 70)}
+    seen = Observation(90, heard=100, groups=tuple(((g,), Observation(t, heard=at)) for g, (t, at) in own.items()))
     frontier = find_frontier_of(policy, seen, silence)
     assert frontier == Frontier(50, ((("c",), 90),))
-    assert [g for g, _ in keep_needed(policy, seen, frontier, silence).groups] == [("a",), ("c",)]
+    assert keep_needed(policy, seen, frontier, silence) == seen
+    monkeypatch.setattr("headrace.progress.policy.REMEMBERED", 1)
+    assert [g for (g,), _ in keep_needed(policy, seen, frontier, silence).groups] == ["a", "c", "d"]
     assert keep_needed(policy, seen, frontier) == seen
+
+
+def test_a_group_goes_on_from_its_own_bound() -> None:
+    """By a slack of no rows a batch says nothing of the groups it has no rows of; what was known of them counts in the meld."""
+    policy, frontier, seen = ByGroup(SlackRows(0)), NOTHING_KNOWN, NOTHING_SEEN
+    for batch, rows, bound in ((0, {"a": 10, "b": 30}, 10), (1, {"a": 40}, 30), (2, {"b": 35}, 35)):
+        news = (((g,), Observation(t, arrivals=(arrive(batch, 1, [t]),))) for g, t in rows.items())
+        seen = fold([seen, Observation(max(rows.values()), groups=tuple(news))])
+        frontier = find_frontier_of(policy, seen, None, frontier)
+        seen = keep_needed(policy, seen, frontier)
+        assert frontier.bound == bound
 
 
 def test_what_was_seen_survives_a_checkpoint() -> None:

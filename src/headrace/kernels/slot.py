@@ -177,7 +177,7 @@ def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceRepo
         news = [r.seen[stream.name] for r in reports if stream.name in r.seen]
         seen = fold([before.seen, *news, orders.told.get(stream.name, NOTHING_SEEN)])
         silence = Silence(orders.now, stream.idle, orders.since) if stream.idle is not None else None
-        frontier = advance(before.frontier, find_frontier_of(stream.policy, seen, silence))
+        frontier = find_frontier_of(stream.policy, seen, silence, before.frontier)
         if orders.flush is not None:
             frontier = advance(frontier, Frontier(orders.flush.bounds.get(stream.name)))
         after[stream.name] = StreamProgress(keep_needed(stream.policy, seen, frontier, silence), frontier)

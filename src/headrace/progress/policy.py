@@ -24,11 +24,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headrace.errors import OptionError
-from headrace.progress.frontier import NOTHING_KNOWN, Frontier, advance, meld
+from headrace.progress.frontier import NOTHING_KNOWN, Frontier, Group, advance, meld
 from headrace.progress.observation import Observation
 
 LONGEST = 1 << 60  # ticks of a slack
 MOST_ROWS = 500_000  # of a slack
+REMEMBERED = 1000  # groups that are silent and behind
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,16 @@ class ByGroup:
 
     policy: OwnPolicy
 
-    def frontier(self, seen: Observation, silence: Silence | None = None) -> Frontier:
-        """What cannot come any more when this was seen."""
-        own = {group: self.policy.frontier(one).bound for group, one in seen.groups}
+    def frontier(
+        self, seen: Observation, silence: Silence | None = None, before: Frontier = NOTHING_KNOWN
+    ) -> Frontier:
+        """What cannot come any more when this was seen, and that was known. Each group goes on from its own bound:
+        what a policy sees of a batch may say less of a group than the batches before.
+        """
+        own = {
+            group: advance(Frontier(before.bound_of(group)), self.policy.frontier(one)).bound
+            for group, one in seen.groups
+        }
         awake = [Frontier(own[g]) for g, one in seen.groups if silence is None or not silence.covers(one)]
         return Frontier(meld(awake).bound, tuple((g, b) for g, b in own.items() if b is not None))
 
@@ -128,9 +136,12 @@ class ByGroup:
 Policy = OwnPolicy | ByGroup
 
 
-def find_frontier_of(policy: Policy, seen: Observation, silence: Silence | None = None) -> Frontier:
-    """What cannot come any more, if this was seen and the stream may be silent."""
-    found = policy.frontier(seen, silence) if isinstance(policy, ByGroup) else policy.frontier(seen)
+def find_frontier_of(
+    policy: Policy, seen: Observation, silence: Silence | None = None, before: Frontier = NOTHING_KNOWN
+) -> Frontier:
+    """What cannot come any more, if this was seen, that was known before, and the stream may be silent."""
+    own = policy.frontier(seen, silence, before) if isinstance(policy, ByGroup) else policy.frontier(seen)
+    found = advance(before, own)
     if silence is None or not silence.covers(seen):
         return found
     return advance(found, Frontier(silence.clock - silence.idle - find_slack(policy)))
@@ -154,14 +165,19 @@ def find_promise(policy: Policy, seen: Observation) -> Frontier:
 def keep_needed(
     policy: Policy, seen: Observation, frontier: Frontier, silence: Silence | None = None
 ) -> Observation:
-    """What of an observation later batches need. Groups that are silent and behind the rest are forgotten."""
+    """What of an observation later batches need. Of the groups that are silent and behind the rest, those that have
+    been so for longest are forgotten, but for the last `REMEMBERED`.
+    """
     if isinstance(policy, SlackRows):
         return policy.needed(seen)
     if not isinstance(policy, ByGroup):
         return seen
     own, ahead = policy.policy, dict(frontier.groups)
-    groups = []
+    groups: list[tuple[Group, Observation]] = []
+    silent: list[tuple[Group, Observation]] = []
     for group, one in seen.groups:
-        if silence is None or not silence.covers(one) or frontier.bound is None or group in ahead:
-            groups.append((group, own.needed(one) if isinstance(own, SlackRows) else one))
-    return replace(seen, groups=tuple(groups))
+        kept = own.needed(one) if isinstance(own, SlackRows) else one
+        behind = frontier.bound is not None and group not in ahead
+        (silent if silence is not None and silence.covers(one) and behind else groups).append((group, kept))
+    silent.sort(key=lambda each: -1 if each[1].heard is None else each[1].heard)
+    return replace(seen, groups=tuple(sorted([*groups, *silent[-REMEMBERED:]], key=repr)))
