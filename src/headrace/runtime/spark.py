@@ -34,6 +34,11 @@ SETTINGS = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     # Of each file source it keeps a file a batch for ten minutes after they were merged into one.
     "spark.sql.streaming.fileSource.log.cleanupDelay": "60s",
+    # A hash of every row that is exchanged, to notice tasks that give other rows when they are run again. Ours name their
+    # files anew each time, and to hash rows of megabytes takes as long as all the rest of the exchange.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
     # Spark's default writes its offset log through FileContext, which on a local disk starts some thirty
     # processes (readlink, chmod) a batch. Results do not depend on that log: manifests decide what is
     # committed.
@@ -48,6 +53,8 @@ SETTINGS_OF_ONE_MACHINE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
+    # A task writes what it sends to one file; by default first to one for each slot, and then copies these.
+    "spark.shuffle.sort.bypassMergeThreshold": "1",
 }
 
 # Spark's own code is wide and each part of it runs a few times a batch. With the usual thresholds Java's optimizing
