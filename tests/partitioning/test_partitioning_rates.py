@@ -38,7 +38,7 @@ def run_batches(path: Path, text: str, count: int, keys: int = 3) -> LocalRun:
 def test_measured_rows_are_those_that_came(tmp_path: Path) -> None:
     """Results for each row of the stream are as counted, whatever the clock says; what was not measured follows from it."""
     run = run_batches(tmp_path, CONFLICT, 4)
-    known = read_measured_rates(run.store, run.graph, run.plan.exchanges)
+    known = read_measured_rates(run.store, run.graph)
     assert known is not None
     assert known.origins == dict.fromkeys(["s", "few", "many", "by_a", "by_b"], "measured in 5 batches")
     rates = describe_workload(run.graph, statistics=known).rates
@@ -86,7 +86,7 @@ def test_a_stream_of_other_columns_is_another(tmp_path: Path) -> None:
 def test_only_the_last_batches_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured_rates, "LAST", 2)
     run = run_batches(tmp_path, CONFLICT, 2)
-    known = read_measured_rates(run.store, run.graph, run.plan.exchanges)
+    known = read_measured_rates(run.store, run.graph)
     assert known is not None
     assert set(known.origins.values()) == {"measured in 2 batches"}
 
@@ -107,11 +107,19 @@ def test_skew_is_shown_beside_the_cost(tmp_path: Path) -> None:
     assert plain[3:] != skewed[2:4]
 
 
-def test_skew_of_mixed_tables_is_not_known(tmp_path: Path) -> None:
-    both = "CREATE QUERY x AS SELECT a, count(*) AS n FROM s [RANGE 10] GROUP BY a;"
-    both += "CREATE QUERY y AS SELECT b, count(*) AS n FROM s [RANGE 10] GROUP BY b;"
-    run_batches(tmp_path, both, 2)
-    assert "with skew" not in Session(checkpoint=tmp_path).sql(STREAM + both).advise()
+def test_the_share_of_every_table_is_known(tmp_path: Path) -> None:
+    """Tables by other keys have a largest mini-partition each: of six batches of ten values, and of one value in half the rows."""
+    both = "CREATE QUERY x AS SELECT a, v, count(*) AS n FROM s [RANGE 10] GROUP BY a, v;"
+    both += "CREATE QUERY y AS SELECT b, v, count(*) AS n FROM s [RANGE 10] WHERE v > 0 GROUP BY b, v;"
+    both += "CREATE QUERY z AS SELECT b, max(n) AS n FROM y GROUP BY b;"
+    run = LocalRun(STREAM + both, slots=2, path=str(tmp_path))
+    for batch in range(6):
+        run.push(s=[(10 * batch, i, 0 if i % 2 else i, i + 1) for i in range(10 * batch, 10 * batch + 10)])
+    run.close()
+    known = read_measured_rates(run.store, run.graph)
+    assert known is not None
+    assert known.skew["s", "b"] == pytest.approx(0.5, abs=0.1)
+    assert 1 / 60 <= known.skew["s", "a, v"] < 0.1
 
 
 def test_declared_rates_count_where_nothing_was_measured(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from headrace.partitioning.stream_partitioning import Partitioning, Types
 
 EPOCH = 60.0  # seconds
 ROWS_PER_EPOCH = 6_000_000.0  # 100,000 a second: the paper's traces
+DECLARED = "declared"  # the origin of what a stream says of itself
 SELECTED, GROUPED, COLUMN_SIZE = 0.5, 0.1, 8.0
 _SIZES = {"tinyint": 1.0, "boolean": 1.0, "smallint": 2.0, "int": 4.0, "float": 4.0, "date": 4.0, "string": 20.0}
 
@@ -143,7 +144,7 @@ def estimate_rates(graph: Graph, relations: Collection[str], known: RateStatisti
 def read_rate_hints(graph: Graph) -> RateStatistics:
     """What streams declare: `RATE 100000 PER SECOND`."""
     rows = {s.name: EPOCH * s.rate for s in graph.streams.values() if s.rate is not None}
-    return RateStatistics(rows, origins=dict.fromkeys(rows, "declared"))
+    return RateStatistics(rows, origins=dict.fromkeys(rows, DECLARED))
 
 
 def size_of_stream(graph: Graph, stream: str, known: RateStatistics) -> float:
@@ -180,7 +181,7 @@ def _find_share(plan: CostedPlan, requirement: Requirement, partitioning: Partit
     for stream in requirement.streams:
         keys = partitioning.keys_of(stream)
         least = 1 / min(plan.pids, prod(count_values(k) for k in keys)) if plan.pids else 0.0
-        shares.append(plan.statistics.shares.get((stream, ", ".join(k.text for k in keys)), least))
+        shares.append(plan.statistics.shares.get((stream, partitioning.text_of(stream)), least))
     return max(shares, default=0.0)
 
 
