@@ -18,12 +18,10 @@ from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.progress_columns import ProgressColumns, find_waits
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.partitioning.choose_table_keys import TableKey, TablePlacement
-from headrace.partitioning.plan_cost import RateStatistics
+from headrace.partitioning.plan_cost import PIDS, RateStatistics
 from headrace.progress.monotone_steps import MonotoneStep
 from headrace.progress.waits import Wait, Waits
 from headrace.windows import Grid, WindowSpec
-
-PIDS = 128
 
 
 class Typer(Protocol):

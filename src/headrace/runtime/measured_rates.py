@@ -48,8 +48,8 @@ def read_measured_rates(store: Store, graph: Graph) -> RateStatistics | None:
         if file.queries.get(query, {}).get("text") == text and came:
             given = sum(r.queries[query].results for r in there) / came * rows * EPOCH / seconds
             nodes[query] = NodeStatistics(tuple_size=size_rows(schema_of(file.schemas[query])), rows=given)
-    skew = _find_shares(reports, {label: sets for label, sets in file.sets.items() if sets.keys() <= set(same)})
-    return RateStatistics(streams, nodes=nodes, skew=skew, origins=dict.fromkeys([*streams, *nodes], origin))
+    shares = _find_shares(reports, {label: sets for label, sets in file.sets.items() if sets.keys() <= set(same)})
+    return RateStatistics(streams, nodes=nodes, shares=shares, origins=dict.fromkeys([*streams, *nodes], origin))
 
 
 def size_rows(schema: pa.Schema) -> float:
