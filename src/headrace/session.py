@@ -314,29 +314,35 @@ class Session:
         """The plan of the whole set: what is read, what is shared, how it is partitioned, what bounds its state;
         `verbose` adds what was weighed to partition the streams, and the SQL of every step.
         """
-        graph, plan = self.graph, self._make_plan()
-        measured = self._read_rates(plan)
+        plan = self._make_plan()
+        graph, measured = self.graph, self._read_rates()
         text = explain_plan(plan, format, measured)
         if not verbose or format != "text":
             return text
         return "\n".join([text, *explain_partitioning(graph, measured), "", explain_program(plan, lower(plan))])
 
     def _make_plan(self) -> Plan:
-        graph = self.graph
-        return optimize(graph, DuckTyper(graph, self._user), Settings(self._user, partition_by=self._partition_by))
+        """The plan of a run, on the session's checkpoint if that can be continued."""
+        from headrace.runtime.continue_plan import preview_plan
 
-    def _read_rates(self, plan: Plan) -> RateStatistics | None:
+        graph, settings = self.graph, Settings(partition_by=self._partition_by)
+        if self._checkpoint is not None:
+            store = Store.open(self._checkpoint)
+            graph, settings = preview_plan(store, graph, self._user, self._partition_by) or (graph, settings)
+        return optimize(graph, DuckTyper(graph, self._user), replace(settings, user=self._user))
+
+    def _read_rates(self) -> RateStatistics | None:
         """What the last batches of this session's checkpoint measured."""
         from headrace.runtime.measured_rates import read_measured_rates
 
-        return read_measured_rates(Store.open(self._checkpoint), plan.graph, plan.exchanges) if self._checkpoint else None
+        return read_measured_rates(Store.open(self._checkpoint), self.graph) if self._checkpoint else None
 
     def advise(self, by: str | None = None) -> str:
         """Which partitioning to ask of the sources, a topic's key or the hardware, and what each query would pay under it;
         also under one of your own, like 'srcIP, destIP' or, with several streams, 'tcp: srcIP; udp: address'. With a
         checkpoint, by what its last batches measured.
         """
-        measured = self._read_rates(self._make_plan()) if self._checkpoint else None
+        measured = self._read_rates()
         return "\n".join(advise_graph(self.graph, by, measured)) + "\n"
 
     def start(

@@ -1,4 +1,6 @@
-"""Whatever a random set is partitioned by, results are the same: as chosen, as forced, all in one place, and plain batch SQL."""
+"""Whatever a random set is partitioned by, results are the same: as chosen, as forced, all in one place (the partition-agnostic
+plan), and plain batch SQL, of DuckDB and of Spark.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from headrace.testing import LocalRun
 
@@ -100,6 +103,18 @@ def answer_in_batch(queries: RandomSet, rows: Sequence[Row]) -> dict[str, Counte
         return {name: Counter(con.sql(f"FROM {name}").fetchall()) for name in queries.views}
 
 
+def answer_in_spark(spark: SparkSession, queries: RandomSet, rows: Sequence[Row]) -> dict[str, Counter[tuple[Any, ...]]]:
+    """The same by batch SQL of Spark: the queries as they are for DuckDB, with Spark's spelling of integer division."""
+    schema = "t BIGINT, a INT, b INT, c INT, v INT"
+    spark.createDataFrame(list(rows), schema).coalesce(1).createOrReplaceTempView("s")
+    found = {}
+    for name, view in queries.views.items():
+        table = spark.sql(view.replace("//", "DIV")).toArrow()
+        spark.createDataFrame(table).coalesce(1).createOrReplaceTempView(name)  # computed once, for those that read it
+        found[name] = Counter(tuple(row.values()) for row in table.to_pylist())
+    return found
+
+
 def answer_in_batches(
     queries: RandomSet, rows: Sequence[Row], slots: int, partition_by: str | None = None, preaggregate: bool = True
 ) -> dict[str, Counter[tuple[Any, ...]]]:
@@ -115,9 +130,13 @@ def answer_in_batches(
     return found
 
 
-def compare(queries: RandomSet, seed: int, count: int, forced: Sequence[str]) -> None:
+def compare(
+    queries: RandomSet, seed: int, count: int, forced: Sequence[str], spark: SparkSession | None = None
+) -> None:
     rows = make_rows(seed, count)
     expected = answer_in_batch(queries, rows)
+    if spark is not None:
+        assert answer_in_spark(spark, queries, rows) == expected, "Spark's batch SQL"
     assert answer_in_batches(queries, rows, 3) == expected, "as chosen"
     assert answer_in_batches(queries, rows, 1, preaggregate=False) == expected, "all in one place"
     for by in forced:
@@ -130,8 +149,20 @@ def test_every_partitioning_gives_the_same(queries: RandomSet, seed: int, forced
     compare(queries, seed, 80, [forced])
 
 
+ONE_SESSION = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@given(random_sets(1), st.integers(0, 10**6))
+@settings(ONE_SESSION, max_examples=2)
+def test_every_partitioning_gives_what_spark_gives(spark: SparkSession, queries: RandomSet, seed: int) -> None:
+    """The transformed plan, the agnostic one, and Spark's batch SQL over all rows."""
+    compare(queries, seed, 80, [], spark)
+
+
 @pytest.mark.slow
 @given(random_sets(3), st.integers(0, 10**6), st.lists(st.sampled_from(FORCED), min_size=2, max_size=3, unique=True))
-@settings(max_examples=25, deadline=None)
-def test_every_partitioning_of_larger_sets_gives_the_same(queries: RandomSet, seed: int, forced: list[str]) -> None:
-    compare(queries, seed, 400, forced)
+@settings(ONE_SESSION, max_examples=25)
+def test_every_partitioning_of_larger_sets_gives_the_same(
+    spark: SparkSession, queries: RandomSet, seed: int, forced: list[str]
+) -> None:
+    compare(queries, seed, 400, forced, spark)

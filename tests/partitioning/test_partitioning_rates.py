@@ -10,8 +10,10 @@ from click.testing import CliRunner
 
 from headrace.cli import main
 from headrace.errors import SqlError
-from headrace.partitioning.plan_cost import EPOCH, ROWS_PER_EPOCH
-from headrace.partitioning.search_partitioning import describe_workload
+from headrace.partitioning.advise_partitioning import read_proposal
+from headrace.partitioning.plan_cost import EPOCH, ROWS_PER_EPOCH, RateStatistics, find_share
+from headrace.partitioning.search_partitioning import describe_workload, search_partitioning
+from headrace.partitioning.stream_partitioning import make_partitioning
 from headrace.runtime import measured_rates
 from headrace.runtime.measured_rates import read_measured_rates
 from headrace.session import Session
@@ -38,7 +40,7 @@ def run_batches(path: Path, text: str, count: int, keys: int = 3) -> LocalRun:
 def test_measured_rows_are_those_that_came(tmp_path: Path) -> None:
     """Results for each row of the stream are as counted, whatever the clock says; what was not measured follows from it."""
     run = run_batches(tmp_path, CONFLICT, 4)
-    known = read_measured_rates(run.store, run.graph, run.plan.exchanges)
+    known = read_measured_rates(run.store, run.graph)
     assert known is not None
     assert known.origins == dict.fromkeys(["s", "few", "many", "by_a", "by_b"], "measured in 5 batches")
     rates = describe_workload(run.graph, statistics=known).rates
@@ -86,7 +88,7 @@ def test_a_stream_of_other_columns_is_another(tmp_path: Path) -> None:
 def test_only_the_last_batches_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured_rates, "LAST", 2)
     run = run_batches(tmp_path, CONFLICT, 2)
-    known = read_measured_rates(run.store, run.graph, run.plan.exchanges)
+    known = read_measured_rates(run.store, run.graph)
     assert known is not None
     assert set(known.origins.values()) == {"measured in 2 batches"}
 
@@ -95,23 +97,78 @@ def test_a_new_checkpoint_has_measured_nothing(tmp_path: Path) -> None:
     assert Session(checkpoint=tmp_path / "new").sql(STREAM + CONFLICT).advise() == Session().sql(STREAM + CONFLICT).advise()
 
 
-def test_skew_is_shown_beside_the_cost(tmp_path: Path) -> None:
-    """One value has all rows: what is served pays for its input all the same."""
+def test_measured_skew_is_part_of_the_cost(tmp_path: Path) -> None:
+    """One value has all rows: what is served pays for its input all the same, and the candidate says why."""
     one = "CREATE QUERY one AS SELECT a, count(*) AS n FROM s [RANGE 10] GROUP BY a;"
     run_batches(tmp_path, one, 2, keys=1)
     lines = Session(checkpoint=tmp_path).sql(STREAM + one).advise().splitlines()
     assert "  s by {a}: the largest of 128 mini-partitions has 100.0% of the rows, measured" in lines
-    (plain,) = (line.split() for line in lines if line.startswith("  most  "))
-    (skewed,) = (line.removeprefix("  most, with skew").split() for line in lines if "with skew" in line)
-    assert plain[1:3] == skewed[:2] == skewed[2:4]  # as much as round robin
-    assert plain[3:] != skewed[2:4]
+    (most,) = (line.split() for line in lines if line.startswith("  most  "))
+    assert most[1:3] == most[3:5]  # as much as round robin
+    (candidate,) = (line for line in lines if line.startswith("  s by {a}  "))
+    assert candidate.endswith(", serves one; a mini-partition has 100% of the rows")
 
 
-def test_skew_of_mixed_tables_is_not_known(tmp_path: Path) -> None:
-    both = "CREATE QUERY x AS SELECT a, count(*) AS n FROM s [RANGE 10] GROUP BY a;"
-    both += "CREATE QUERY y AS SELECT b, count(*) AS n FROM s [RANGE 10] GROUP BY b;"
-    run_batches(tmp_path, both, 2)
-    assert "with skew" not in Session(checkpoint=tmp_path).sql(STREAM + both).advise()
+def find_keys(run: LocalRun, query: str) -> tuple[str, ...]:
+    return next(e.by for e in run.plan.exchanges if e.table == run.plan.table_of[query])
+
+
+@pytest.mark.parametrize(("hot", "by"), [("a", "b"), ("b", "a")])
+def test_measured_skew_places_new_tables(tmp_path: Path, hot: str, by: str) -> None:
+    """By a serves as much as by b, and comes first; but where one value of a has all rows, so that one slot would, by b is
+    chosen.
+    """
+    one = f"CREATE QUERY one AS SELECT {hot}, count(*) AS n FROM s [RANGE 10] GROUP BY {hot};"
+    run_batches(tmp_path, one, 2, keys=1)
+    new = "".join(q + ";" for q in CONFLICT.replace("FROM many", "FROM few").split(";") if "many" not in q and q.strip())
+    run = LocalRun(STREAM + one + new, slots=2, path=str(tmp_path))
+    assert find_keys(run, "few") == (by,)
+    assert find_keys(run, "one") == (hot,)
+    run.close()
+    even = LocalRun(STREAM + one + new, slots=2)
+    assert find_keys(even, "few") == ("a",)
+    even.close()
+
+
+def test_few_values_are_skew_in_advice_too() -> None:
+    """Without skew the larger query is served, by a flag of two values: half of the rows would be in one place."""
+    script = STREAM.replace("a INT", "a BOOLEAN") + CONFLICT
+    graph = Session().sql(script).graph
+    assert search_partitioning(describe_workload(graph)).partitioning.text == "s by {a}"
+    said = Session().sql(script).advise()
+    assert "serves few, many, by_a; a mini-partition has 50% of the rows\n" in said
+    assert "partition s by b\n" in said
+
+
+def test_what_is_coarser_is_no_more_even() -> None:
+    """Rows that are together stay together: the share of a set is the least that any coarser one has, and says nothing of others."""
+    graph = Session().sql(STREAM + CONFLICT).graph
+
+    def find(share: float, by: str) -> float:
+        known = RateStatistics(shares={("s", "a, b"): share})
+        plan = describe_workload(graph, statistics=known, pids=100)
+        keys = read_proposal(graph, by)
+        return find_share(plan, "s", make_partitioning(keys, plan.types))
+
+    assert [find(0.6, by) for by in ("a, b", "a", "b & 240", "v", "a, v")] == [0.6, 0.6, 0.6, 0.01, 0.01]
+    assert find(0.6, "b & 1") == 0.6
+    assert find(0.3, "b & 1") == 0.5  # two values at most
+    assert find(0.019, "a") == 0.01  # near enough to even
+
+
+def test_the_share_of_every_table_is_known(tmp_path: Path) -> None:
+    """Tables by other keys have a largest mini-partition each: of six batches of ten values, and of one value in half the rows."""
+    both = "CREATE QUERY x AS SELECT a, v, count(*) AS n FROM s [RANGE 10] GROUP BY a, v;"
+    both += "CREATE QUERY y AS SELECT b, v, count(*) AS n FROM s [RANGE 10] WHERE v > 0 GROUP BY b, v;"
+    both += "CREATE QUERY z AS SELECT b, max(n) AS n FROM y GROUP BY b;"
+    run = LocalRun(STREAM + both, slots=2, path=str(tmp_path))
+    for batch in range(6):
+        run.push(s=[(10 * batch, i, 0 if i % 2 else i, i + 1) for i in range(10 * batch, 10 * batch + 10)])
+    run.close()
+    known = read_measured_rates(run.store, run.graph)
+    assert known is not None
+    assert known.shares["s", "b"] == pytest.approx(0.5, abs=0.1)
+    assert 1 / 60 <= known.shares["s", "a, v"] < 0.1
 
 
 def test_declared_rates_count_where_nothing_was_measured(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
             lines.append(f"    {describe_lookup(lookup)}")
             shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
             lines += [f"      {'  ' * d}{n}  {_describe(plan.graph, n)}" for n, d in dict.fromkeys(shown)]
-        return [*lines, "    keeps nothing: rows pass at once", *_folder_lines(plan, table)]
+        return [*lines, "    keeps nothing: rows pass at once", *_place_lines(plan, table)]
     member = plan.graph.relations[table.members[0]]
     assert isinstance(member, Aggregate)
     unit = member.unit
@@ -137,12 +137,24 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
     if table.id in plan.early:
         groups = ", ".join(member.keys[i].sql(dialect="spark") for i in plan.early[table.id])
         lines.append(f"    closes the windows of each ({groups}) by its own progress")
-    return [*lines, *_folder_lines(plan, table)]
+    return [*lines, *_place_lines(plan, table)]
 
 
-def _folder_lines(plan: Plan, table: Table) -> list[str]:
-    spared = describe_folders(plan, table)
-    return [f"    {spared}"] if spared else []
+def _place_lines(plan: Plan, table: Table) -> list[str]:
+    """Why its rows are where they are, beside the exchange."""
+    said = (describe_folders(plan, table), describe_numbers(plan, table))
+    return [f"    {one}" for one in said if one]
+
+
+def describe_numbers(plan: Plan, table: Table) -> str:
+    """By which numbers a table is partitioned as it is, if they were not assumed, or since when."""
+    placement = plan.placements.get(table.members[0])
+    if placement is None or table.id in plan.by_folder:
+        return ""
+    by = f" by rates {placement.numbers}" if placement.numbers else ""
+    if table.members[0] in plan.settings.placements:
+        return f"partitioned so since it was new{f',{by}' if by else ''}: state stays where it is"
+    return f"partitioned so{by}" if by else ""
 
 
 def describe_folders(plan: Plan, table: Table) -> str:
@@ -170,7 +182,7 @@ def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
             lines.append(f"      {'  ' * depth}{reader}  {_describe(plan.graph, reader)}")
     bound = plan.bounds[table.id]
     lines.append(f"    keeps {bound.keeps} {bound.until}")
-    return [*lines, *_folder_lines(plan, table)]
+    return [*lines, *_place_lines(plan, table)]
 
 
 def describe_join(plan: Plan, join: Join) -> str:
@@ -319,6 +331,7 @@ def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
         "until": plan.bounds[table.id].until,
         "early": [keys[i].sql(dialect="spark") for i in plan.early.get(table.id, ())],
         "no_exchange": describe_folders(plan, table),
+        "numbers": describe_numbers(plan, table),
     }
 
 

@@ -20,7 +20,8 @@ bring their mini-partition along, and what reads them stays there too: in place,
 of joins and lookups do not.
 
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
-table are asked.
+table are asked, and what was chosen for a table that may have state (`Settings.placements`, kept in the checkpoint) is taken
+as it is, whatever rates are measured or declared since. Those that were measured place new tables.
 """
 
 from __future__ import annotations
@@ -50,8 +51,14 @@ from headrace.optimizer.plan import (
 )
 from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column
 from headrace.partitioning.advise_partitioning import read_proposal
-from headrace.partitioning.choose_table_keys import TableKey, choose_join_keys, choose_table_keys
+from headrace.partitioning.choose_table_keys import (
+    TableKey,
+    TablePlacement,
+    choose_join_keys,
+    choose_table_keys,
+)
 from headrace.partitioning.common_keys import common_keys
+from headrace.partitioning.plan_cost import RateStatistics
 from headrace.partitioning.restrictions import StreamRestriction, read_restrictions
 from headrace.windows import share_grid
 
@@ -70,6 +77,7 @@ class _Placing:
         self.inputs_of: dict[str, tuple[str, ...]] = {}
         self.shared: dict[Hashable, str] = {}  # what tables of rows agree on -> table
         self.by_folder: set[str] = set()  # tables
+        self.placements: dict[str, TablePlacement] = {}
         wanted = plan.settings.partition_by
         proposal = read_proposal(self.graph, wanted, "partition by") if wanted is not None else {}
         declared = read_restrictions(self.graph) if plan.settings.limited else {}
@@ -115,6 +123,7 @@ class _Placing:
             exchanges=tuple(self.exchanges),
             inputs_of=self.inputs_of,
             by_folder=frozenset(self.by_folder),
+            placements=self.placements,
         )
 
     def _aggregate(self, name: str) -> Aggregate:
@@ -128,11 +137,20 @@ class _Placing:
 
     def _choose_keys(self, members: list[Aggregate]) -> tuple[TableKey, ...]:
         """Of a table over rows: as chosen for all it is read together with, if tasks can compute that."""
-        readers = self._list_readers(members)
-        chosen = choose_table_keys(self.graph, members, readers, self.plan.settings.pids, self.limits)
-        if chosen is None or not self._can_compute(members[0].name, chosen):
-            return common_keys(self.graph, members, readers)
-        return chosen
+        name, readers = members[0].name, self._list_readers(members)
+        placement = self.plan.settings.placements.get(name)
+        if placement is None:
+            pids, known = self.plan.settings.pids, self._find_rates(name)
+            placement = choose_table_keys(self.graph, members, readers, pids, self.limits, known)
+            if placement is None or not self._can_compute(name, placement.keys):
+                placement = TablePlacement(common_keys(self.graph, members, readers))
+        self.placements |= dict.fromkeys((m.name for m in members), placement)
+        return placement.keys
+
+    def _find_rates(self, name: str) -> RateStatistics | None:
+        """What was measured, for what is new; what is older was placed without."""
+        settings = self.plan.settings
+        return settings.measured if settings.generation(name) > settings.settled else None
 
     def _can_compute(self, member: str, keys: tuple[TableKey, ...]) -> bool:
         """Whether tasks can compute these keys of a table."""
@@ -198,13 +216,21 @@ class _Placing:
                 kept = self._find_join_keys(join, i, part)
                 if kept is not None:
                     return kept
-        chosen = None
-        if isinstance(join, Join):
+        placement = self.plan.settings.placements.get(join.name)
+        if placement is None and isinstance(join, Join):
             limits = {s: one for s, one in self.limits.items() if not one.fixed}
-            chosen = choose_join_keys(self.graph, join, self._list_readers([join]), self.plan.settings.pids, limits)
-        if chosen is not None and self._can_compute(join.name, chosen) and self._show_join_keys(join, chosen) is not None:
-            return chosen
-        return tuple(range(len(join.inputs[0].keys)))
+            readers, pids = self._list_readers([join]), self.plan.settings.pids
+            placement = choose_join_keys(self.graph, join, readers, pids, limits, self._find_rates(join.name))
+            if placement is not None and not self._can_keep(join, placement.keys):
+                placement = None
+        if placement is None:
+            placement = TablePlacement(tuple(range(len(join.inputs[0].keys))))
+        self.placements[join.name] = placement
+        return placement.keys
+
+    def _can_keep(self, join: Join, keys: tuple[TableKey, ...]) -> bool:
+        """Whether tasks can compute these keys of a join, and its results show them."""
+        return self._can_compute(join.name, keys) and self._show_join_keys(join, keys) is not None
 
     def _show_join_keys(
         self, join: Join | TemporalJoin, keys: tuple[TableKey, ...]

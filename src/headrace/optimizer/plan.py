@@ -17,12 +17,11 @@ from sqlglot import exp
 from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.progress_columns import ProgressColumns, find_waits
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.partitioning.choose_table_keys import TableKey
+from headrace.partitioning.choose_table_keys import TableKey, TablePlacement
+from headrace.partitioning.plan_cost import PIDS, RateStatistics
 from headrace.progress.monotone_steps import MonotoneStep
 from headrace.progress.waits import Wait, Waits
 from headrace.windows import Grid, WindowSpec
-
-PIDS = 128
 
 
 class Typer(Protocol):
@@ -51,6 +50,9 @@ class Settings:
     partition_by: str | None = None  # partition by this where it serves, like 'srcIP, destIP'; None: by what is best
     limited: bool = True  # whether PARTITIONABLE BY limits what state is partitioned by
     by_folder: frozenset[str] | None = None  # streams whose folders are kept apart (PARTITIONED BY); None: all that can be
+    placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # aggregation or join -> as its state is kept
+    measured: RateStatistics | None = None  # by earlier batches; places tables that are newer than `settled`
+    settled: int = -1  # the newest generation that has state
 
     def generation(self, relation: str) -> int:
         return self.generations.get(relation.split("$")[0], 0)
@@ -272,6 +274,7 @@ class Plan:
     inputs_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # join -> the table of each input
     parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     exchanges: tuple[Exchange, ...] = ()
+    placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # of aggregations over rows, and of joins
     by_folder: frozenset[str] = frozenset()  # tables whose rows stay where the source has them
     bounds: Mapping[str, StateBound] = field(default_factory=dict)  # by table
     columns: Mapping[str, tuple[SourceColumn, ...]] = field(default_factory=dict)  # by stream

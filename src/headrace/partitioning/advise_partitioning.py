@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from headrace.errors import OptionError
 from headrace.logical.graph import Graph
-from headrace.partitioning.describe_rates import compute_skewed_cost, describe_rates
+from headrace.partitioning.describe_rates import describe_rates
 from headrace.partitioning.explain_choice import describe_bytes, explain_choice
 from headrace.partitioning.explain_partitioning import describe_restrictions
 from headrace.partitioning.partitioning_key import PartitioningKey
-from headrace.partitioning.plan_cost import CostedPlan, PartitioningCost, RateStatistics, compute_cost
+from headrace.partitioning.plan_cost import PIDS, CostedPlan, PartitioningCost, RateStatistics, compute_cost
 from headrace.partitioning.restrictions import (
     Restrictions,
     StreamRestriction,
@@ -39,14 +39,11 @@ def advise_partitioning(
     columns = [(title, compute_cost(plan, one)) for title, one in compared.items()]
     lines.append("what each query pays:")
     queries = group_by_query(plan)
-    skewed = [compute_skewed_cost(plan, one) for one in compared.values()] if plan.statistics.skew else []
-    width = max(len(q) for q in (*queries, "most, with skew" if skewed else "most"))
+    width = max(len(q) for q in (*queries, "most"))
     lines.append(f"  {'':<{width}}" + "".join(f"  {title:>20}" for title, _ in columns))
     for query, nodes in queries.items():
         lines.append(f"  {query:<{width}}" + "".join(f"  {_describe_payment(c, nodes):>20}" for _, c in columns))
     lines.append(f"  {'most':<{width}}" + "".join(f"  {describe_bytes(c.maximum):>20}" for _, c in columns))
-    if skewed:
-        lines.append(f"  {'most, with skew':<{width}}" + "".join(f"  {describe_bytes(c.maximum):>20}" for c in skewed))
     for stream in dict.fromkeys(s for nodes in queries.values() for n in nodes for s in plan.requirements[n].sources):
         keys = choice.partitioning.keys_of(stream)
         if keys:
@@ -63,7 +60,7 @@ def advise_graph(graph: Graph, by: str | None = None, statistics: RateStatistics
     proposed = read_proposal(graph, by) if by is not None else None
     restrictions = read_restrictions(graph)
     said = describe_restrictions(restrictions)
-    plan = describe_workload(graph, statistics=statistics)
+    plan = describe_workload(graph, statistics=statistics, pids=PIDS, free=True)
     return said + describe_rates(graph, plan) + advise_partitioning(plan, restrictions, proposed)
 
 

@@ -1,28 +1,21 @@
 """The numbers behind a cost, each with where it comes from: measured in a run, declared, from types, or assumed (§4.2.1).
 
-Skew is told apart and decides nothing: the share of the largest mini-partition is known for the partitioning a run has,
-not for the others, and a choice that counts it for one alone would always flee what is known.
+The share of the largest mini-partition is known for the partitionings a run has; what follows for others, `plan_cost.py` says.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from headrace.logical.graph import Aggregate, Graph
 from headrace.partitioning.plan_cost import (
     COLUMN_SIZE,
     EPOCH,
     GROUPED,
+    PIDS,
     ROWS_PER_EPOCH,
     CostedPlan,
     NodeStatistics,
-    PartitioningCost,
-    compute_cost,
     size_of_stream,
 )
-from headrace.partitioning.stream_partitioning import Partitioning
-
-_PIDS = 128  # mini-partitions of a run
 
 
 def describe_rates(graph: Graph, plan: CostedPlan) -> list[str]:
@@ -48,8 +41,8 @@ def describe_rates(graph: Graph, plan: CostedPlan) -> list[str]:
         each = rates.output / rates.rows if rates.rows else said.tuple_size or 0.0
         lines.append(f"  {name}: {rates.rows:,.0f} rows, {origin}; {each:.3g} B each, {size}")
     lines += [
-        f"  {stream} by {{{keys}}}: the largest of {_PIDS} mini-partitions has {share:.1%} of the rows, measured"
-        for (stream, keys), share in known.skew.items()
+        f"  {stream} by {{{keys}}}: the largest of {PIDS} mini-partitions has {share:.1%} of the rows, measured"
+        for (stream, keys), share in known.shares.items()
     ]
     return lines
 
@@ -58,10 +51,3 @@ def _describe_default(graph: Graph, name: str) -> str:
     if isinstance(graph.relations[name], Aggregate):
         return f"{GROUPED:g} of its input assumed"
     return "assumed from its input"
-
-
-def compute_skewed_cost(plan: CostedPlan, partitioning: Partitioning) -> PartitioningCost:
-    """The cost where a node also pays for its largest mini-partition: the share that was measured, else an even one."""
-    known = plan.statistics
-    known = replace(known, shares={**known.shares, **known.skew})
-    return compute_cost(replace(plan, pids=_PIDS, statistics=known), partitioning)

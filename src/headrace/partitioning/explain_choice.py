@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.partitioning.plan_cost import CostedPlan
+from headrace.partitioning.plan_cost import CostedPlan, find_share
 from headrace.partitioning.requirement import Requirement
 from headrace.partitioning.search_partitioning import PartitioningCandidate, PartitioningChoice
 from headrace.partitioning.stream_partitioning import Partitioning
@@ -55,7 +55,15 @@ def describe_requirement(requirement: Requirement, proposal: Partitioning | None
 
 def describe_candidate(choice: PartitioningChoice, candidate: PartitioningCandidate) -> str:
     served = [name for node, name in name_nodes(choice.plan).items() if node in candidate.cost.compatible]
-    return f"{describe_bytes(candidate.cost.maximum)}, serves {', '.join(served) or 'none'}"
+    skew = describe_skew(choice.plan, candidate.partitioning)
+    return f"{describe_bytes(candidate.cost.maximum)}, serves {', '.join(served) or 'none'}{f'; {skew}' if skew else ''}"
+
+
+def describe_skew(plan: CostedPlan, partitioning: Partitioning) -> str:
+    """How much the fullest mini-partition has, where that is more than an even share."""
+    shares = [find_share(plan, stream, partitioning) for group in partitioning.groups for stream in group.streams]
+    most = max(shares, default=0.0)
+    return f"a mini-partition has {most:.0%} of the rows" if plan.pids and most * plan.pids > 1 else ""
 
 
 def describe_bytes(count: float) -> str:

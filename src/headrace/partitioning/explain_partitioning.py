@@ -25,7 +25,7 @@ from headrace.partitioning.explain_choice import (
     export_choice,
     name_nodes,
 )
-from headrace.partitioning.plan_cost import RateStatistics
+from headrace.partitioning.plan_cost import PIDS, RateStatistics
 from headrace.partitioning.restrictions import StreamRestriction, read_restrictions
 from headrace.partitioning.search_partitioning import (
     PartitioningChoice,
@@ -39,7 +39,8 @@ _PARTS = 2  # enough to see what runs on every partition
 
 def choose_for_streams(graph: Graph, statistics: RateStatistics | None = None) -> PartitioningChoice:
     """The partitioning of the streams that costs the query set least, within what they declare and by what was measured."""
-    return search_partitioning(describe_workload(graph, statistics=statistics), read_restrictions(graph))
+    plan = describe_workload(graph, statistics=statistics, pids=PIDS, free=True)
+    return search_partitioning(plan, read_restrictions(graph))
 
 
 def explain_partitioning(graph: Graph, statistics: RateStatistics | None = None) -> list[str]:

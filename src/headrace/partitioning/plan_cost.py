@@ -6,9 +6,11 @@ its inputs are in its place already. The cost of the plan is the maximum over th
 the nodes it reads are: what was brought together is not partitioned any more.
 
 Two things beyond the paper. With `partial` aggregation (§5.2.2) every partition sends at most one row per group to an
-incompatible aggregation. And with `shares`, the largest mini-partition's part of the rows of a stream, a compatible node
-costs at least what its hottest mini-partition receives, so a partitioning that leaves one partition with everything is
-no better than none.
+incompatible aggregation. And skew: of what a compatible node receives, its fullest mini-partition has a *share*, and the node
+costs at least that, the even part times how far above even the fullest is. So a partitioning that leaves one partition
+with everything is no better than none. A share is known where it was measured, for that partitioning set and, as the least
+it can be, for every coarser one: what was together stays together. A key of few values has a share without being measured.
+What is less than `NOISE` times the even share counts as even, or a choice would flee whatever it knows.
 """
 
 from __future__ import annotations
@@ -19,12 +21,16 @@ from math import prod
 
 from headrace.logical.graph import Aggregate, Graph, Merge, Rows, inputs_of
 from headrace.partitioning.coarsening import BitMask, FloorDivision, Modulus, Remainder, TruncatedDivision
+from headrace.partitioning.express_key import express_key
 from headrace.partitioning.partitioning_key import PartitioningKey
 from headrace.partitioning.requirement import Requirement, is_compatible
 from headrace.partitioning.stream_partitioning import Partitioning, Types
 
 EPOCH = 60.0  # seconds
 ROWS_PER_EPOCH = 6_000_000.0  # 100,000 a second: the paper's traces
+PIDS = 128  # mini-partitions of a run
+NOISE = 2.0  # times the even share
+DECLARED = "declared"  # the origin of what a stream says of itself
 SELECTED, GROUPED, COLUMN_SIZE = 0.5, 0.1, 8.0
 _SIZES = {"tinyint": 1.0, "boolean": 1.0, "smallint": 2.0, "int": 4.0, "float": 4.0, "date": 4.0, "string": 20.0}
 
@@ -46,7 +52,6 @@ class RateStatistics:
     sizes: Mapping[str, float] = field(default_factory=dict)  # bytes of a row, by stream
     nodes: Mapping[str, NodeStatistics] = field(default_factory=dict)
     shares: Mapping[tuple[str, str], float] = field(default_factory=dict)  # (stream, its keys) -> the largest share
-    skew: Mapping[tuple[str, str], float] = field(default_factory=dict)  # such shares to be shown, not to choose by
     origins: Mapping[str, str] = field(default_factory=dict)  # stream or node -> where its rows come from, in words
 
     def over(self, hints: RateStatistics) -> RateStatistics:
@@ -62,7 +67,6 @@ class RateStatistics:
             {**hints.sizes, **self.sizes},
             nodes,
             {**hints.shares, **self.shares},
-            {**hints.skew, **self.skew},
             {**hints.origins, **self.origins},
         )
 
@@ -77,6 +81,14 @@ class NodeRates:
 
 
 @dataclass(frozen=True)
+class KnownShare:
+    """The share of the fullest mini-partition, if a stream is partitioned by `keys`."""
+
+    keys: tuple[PartitioningKey, ...]
+    share: float
+
+
+@dataclass(frozen=True)
 class CostedPlan:
     """A query set to be partitioned: requirements in the order of the graph, with rates."""
 
@@ -87,6 +99,8 @@ class CostedPlan:
     statistics: RateStatistics = RateStatistics()
     partial: int = 0  # partitions that pre-aggregate; 0: none does
     pids: int = 0  # mini-partitions; 0: they are as many as it takes, and even but for what is known
+    free: bool = False  # whether an even share is free, as from the paper's splitter
+    shares: Mapping[str, tuple[KnownShare, ...]] = field(default_factory=dict)  # those of the statistics, by stream
 
 
 @dataclass(frozen=True)
@@ -143,7 +157,7 @@ def estimate_rates(graph: Graph, relations: Collection[str], known: RateStatisti
 def read_rate_hints(graph: Graph) -> RateStatistics:
     """What streams declare: `RATE 100000 PER SECOND`."""
     rows = {s.name: EPOCH * s.rate for s in graph.streams.values() if s.rate is not None}
-    return RateStatistics(rows, origins=dict.fromkeys(rows, "declared"))
+    return RateStatistics(rows, origins=dict.fromkeys(rows, DECLARED))
 
 
 def size_of_stream(graph: Graph, stream: str, known: RateStatistics) -> float:
@@ -163,7 +177,8 @@ def compute_cost(plan: CostedPlan, partitioning: Partitioning) -> PartitioningCo
             compatible.add(name)
             costs[name] = rates.output if name in plan.delivered else 0.0
             if requirement.views is not None:
-                costs[name] = max(costs[name], _find_share(plan, requirement, partitioning) * rates.input)
+                shares = [find_share(plan, stream, partitioning) for stream in requirement.streams]
+                costs[name] = max([costs[name], *(rates.input * s for s in shares if not plan.free or s > _even(plan))])
             continue
         remote = sum(plan.rates[i].output for i in requirement.inputs if i in compatible)
         if not requirement.inputs:
@@ -174,14 +189,21 @@ def compute_cost(plan: CostedPlan, partitioning: Partitioning) -> PartitioningCo
     return PartitioningCost(costs, frozenset(compatible))
 
 
-def _find_share(plan: CostedPlan, requirement: Requirement, partitioning: Partitioning) -> float:
-    """The largest share that is known of a mini-partition of the node's streams; else the least it can be."""
-    shares = []
-    for stream in requirement.streams:
-        keys = partitioning.keys_of(stream)
-        least = 1 / min(plan.pids, prod(count_values(k) for k in keys)) if plan.pids else 0.0
-        shares.append(plan.statistics.shares.get((stream, ", ".join(k.text for k in keys)), least))
-    return max(shares, default=0.0)
+def find_share(plan: CostedPlan, stream: str, partitioning: Partitioning) -> float:
+    """What the fullest mini-partition has of a stream, at least: as known of this or a finer partitioning, else by its values."""
+    keys, types = partitioning.keys_of(stream), plan.types.get(stream, {})
+    values = prod(2 if types.get(k.text, "").lower() == "boolean" else count_values(k) for k in keys)
+    least = 1 / min(plan.pids, values) if plan.pids else 0.0
+    known = [
+        one.share
+        for one in plan.shares.get(stream, ())
+        if one.share > NOISE * _even(plan) and all(express_key(key, one.keys, types) for key in keys)
+    ]
+    return max([least, *known])
+
+
+def _even(plan: CostedPlan) -> float:
+    return 1 / plan.pids if plan.pids else 0.0
 
 
 def count_values(key: PartitioningKey) -> int:

@@ -22,6 +22,7 @@ from headrace.logical.graph import Graph
 from headrace.partitioning.infer_requirements import collect_types, infer_requirements
 from headrace.partitioning.plan_cost import (
     CostedPlan,
+    KnownShare,
     PartitioningCost,
     RateStatistics,
     compute_cost,
@@ -29,8 +30,10 @@ from headrace.partitioning.plan_cost import (
     read_rate_hints,
 )
 from headrace.partitioning.requirement import Requirement, propose_partitioning
-from headrace.partitioning.restrictions import Restrictions
+from headrace.partitioning.restrictions import Restrictions, read_key_list
 from headrace.partitioning.stream_partitioning import Partitioning, make_partitioning, reconcile
+from headrace.sql.parse_partitioning import parse_expressions
+from headrace.sql.token_cursor import tokenize
 
 MOST = 500
 
@@ -62,9 +65,10 @@ def describe_workload(
     delivered: Iterable[str] | None = None,
     partial: int = 0,
     pids: int = 0,
+    free: bool = False,
 ) -> CostedPlan:
     """A query graph as the search sees it, with what is known of rates, else what streams declare. Unless said, the results of
-    queries that no other reads are delivered.
+    queries that no other reads are delivered. `free`: an even share of `pids` mini-partitions costs nothing.
     """
     names = list(graph.reachable(graph.queries)) if relations is None else list(relations)
     names = [n for n in graph.relations if n in set(names)]
@@ -73,7 +77,18 @@ def describe_workload(
     read = {i for r in requirements.values() for i in r.inputs}
     wanted = [q for q in graph.queries if q in requirements and q not in read] if delivered is None else delivered
     rates = estimate_rates(graph, names, known)
-    return CostedPlan(requirements, rates, collect_types(graph), frozenset(wanted), known, partial, pids)
+    shares = read_shares(graph, known)
+    return CostedPlan(requirements, rates, collect_types(graph), frozenset(wanted), known, partial, pids, free, shares)
+
+
+def read_shares(graph: Graph, known: RateStatistics) -> dict[str, tuple[KnownShare, ...]]:
+    """The shares that are known of mini-partitions, by stream."""
+    found: dict[str, tuple[KnownShare, ...]] = {}
+    for (stream, text), share in known.shares.items():
+        if stream in graph.streams:
+            keys = read_key_list(graph.streams[stream], parse_expressions(text, tokenize(text)), f"share of {stream}")
+            found[stream] = (*found.get(stream, ()), KnownShare(keys, share))
+    return found
 
 
 def search_partitioning(plan: CostedPlan, restrictions: Restrictions | None = None) -> PartitioningChoice:

@@ -72,6 +72,10 @@ class Partitioning:
         group = self.group_of(stream)
         return group.keys_of(stream) if group is not None else ()
 
+    def text_of(self, stream: str) -> str:
+        """What a stream is partitioned by, in a canonical spelling."""
+        return ", ".join(k.text for k in self.keys_of(stream))
+
     @property
     def text(self) -> str:
         return "; ".join(f"{', '.join(g.streams)} by {g.text}" for g in self.groups) or "round robin"

@@ -106,7 +106,8 @@ class BatchReport:
 
     `phases` says where its seconds went: `job` is the whole Spark job, in which the slowest slot spent `load`, `close`
     and `keep`. `tables` has the rows that came to each table of state, by its label in the plan, `table_bytes` the
-    bytes of those that came through an exchange. `imbalance` is the slowest slot over the mean, `moves` the mini-partitions
+    bytes of those that came through an exchange, `fullest` the mini-partitions of each that most of its rows went to, with how
+    many. `imbalance` is the slowest slot over the mean, `moves` the mini-partitions
     that a policy or another number of slots gave to another slot before it: which, from where, to where. `heat` has a digit
     for each mini-partition, its load against the mean (`balance.heat_levels`). `model_error` is how far the model of seconds
     is off, as a share of a slot's; None if it has not been tried. `waiting_rows` of mini-partitions with a burst wait after it,
@@ -128,6 +129,7 @@ class BatchReport:
     phases: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, int] = field(default_factory=dict)
     table_bytes: Mapping[str, int] = field(default_factory=dict)
+    fullest: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     slot_loads: tuple[SlotLoad, ...] = ()
     imbalance: float = 1.0
     moves: tuple[tuple[int, int, int], ...] = ()
@@ -162,7 +164,8 @@ class BatchReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps`."""
-        lists = {"moves": [list(move) for move in self.moves], "notes": list(self.notes)}
+        lists: dict[str, Any] = {"moves": [list(move) for move in self.moves], "notes": list(self.notes)}
+        lists["fullest"] = {label: [list(pair) for pair in pairs] for label, pairs in self.fullest.items()}
         return {**asdict(self), "slot_loads": [asdict(one) for one in self.slot_loads], **lists}
 
     @classmethod
@@ -177,6 +180,8 @@ class BatchReport:
             known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
             known["moves"] = tuple((int(pid), int(a), int(b)) for pid, a, b in data.get("moves", ()))
             known["notes"] = tuple(data.get("notes", ()))
+            fullest = data.get("fullest", {})
+            known["fullest"] = {k: tuple((int(pid), int(n)) for pid, n in v) for k, v in fullest.items()}
             tables = data.get("static_tables", {})
             known["static_tables"] = {k: TableReport(**_known(TableReport, v)) for k, v in tables.items()}
             return cls(**known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from headrace.balance.heat_levels import encode_heat
@@ -14,6 +15,9 @@ from headrace.program.program import Program
 from headrace.report.model import BatchReport, QueryReport, SlotLoad, StreamReport, TableReport
 from headrace.runtime.balancer import BatchLoad
 from headrace.state import Manifest
+from headrace.state.leaf_numbers import find_leaf
+
+FULLEST = 4  # mini-partitions of a table whose rows are told apart
 
 
 def make_report(
@@ -59,6 +63,7 @@ def make_report(
         phases=phases,
         tables=_count_arrived(program, reports),
         table_bytes=_count_bytes(program, reports),
+        fullest=_find_fullest(program, reports),
         slot_loads=tuple(_weigh_slot(slot, reports) for slot in range(manifest.slots)) if reports else (),
         imbalance=round(load.imbalance, 3),
         moves=list_moves(before.route, manifest.route),
@@ -81,6 +86,16 @@ def _count_arrived(program: Program, reports: list[SlotReport]) -> dict[str, int
         for activity in report.activity:
             found[labels[activity.node]] += sum(activity.rows)
     return found
+
+
+def _find_fullest(program: Program, reports: list[SlotReport]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """The mini-partitions of each table that most rows came to, whole if they are split, with their rows."""
+    labels = {node.name: node.label for node in program.nodes}
+    found: dict[str, Counter[int]] = {label: Counter() for label in labels.values()}
+    for activity in (one for report in reports for one in report.activity):
+        for number, rows in zip(activity.pids, activity.rows, strict=True):
+            found[labels[activity.node]][find_leaf(number, program.pids).pid] += rows
+    return {label: tuple((pid, n) for pid, n in rows.most_common(FULLEST) if n) for label, rows in found.items()}
 
 
 def _count_bytes(program: Program, reports: list[SlotReport]) -> dict[str, int]:

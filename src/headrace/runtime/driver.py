@@ -28,7 +28,7 @@ from headrace.kernels.slot import fold_progress
 from headrace.kernels.slot_turns import find_obstacle
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.optimizer import Plan, Settings, optimize
+from headrace.optimizer import Plan, optimize
 from headrace.optimizer.plan import Typer
 from headrace.physical.lower import lower
 from headrace.program.messages import Absorb, Orders, SlotReport
@@ -39,13 +39,12 @@ from headrace.runtime import plan_file
 from headrace.runtime.balancer import Balancer
 from headrace.runtime.batch_report import make_report
 from headrace.runtime.committed_results import Results, schema_of
+from headrace.runtime.continue_plan import continue_settings, restore_order
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.folder_watch import FolderWatch
 from headrace.runtime.housekeeping import Housekeeping
 from headrace.runtime.slot_follower import SlotFollower
 from headrace.runtime.table_versions import TableReader, TableVersions
-from headrace.sql import parse_query
-from headrace.sql.bind import Binder
 from headrace.sql.error_places import suggest
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store
 from headrace.state.folder_numbers import spread_number
@@ -298,18 +297,11 @@ def open_driver(
             old = None
         check(latest)
         file = plan_file.reconcile(store, old, graph, time_zone, partition_by)
-        graph = _restore_order(graph, file, functions)
-        settings = Settings(
-            functions,
-            file.generations,
-            file.retired,
-            time_zone=time_zone,
-            spark_reads=spark_reads,
-            folders=folders or {},
-            partition_by=file.partition_by,
-            limited=file.limited,
-            by_folder=by_folder if file.by_folder is None else frozenset(file.by_folder),
-        )
+        graph = restore_order(graph, file, functions)
+        settings = continue_settings(store, old, file, graph)
+        settings = replace(settings, user=functions, spark_reads=spark_reads, folders=folders or {})
+        if settings.by_folder is None:
+            settings = replace(settings, by_folder=by_folder)
         plan = optimize(graph, make_typer(graph), settings)
         program = lower(plan)
         plan_file.settle(store, file, plan, program, latest)
@@ -325,21 +317,3 @@ def open_driver(
 
 def _named_state(manifest: Manifest) -> set[str]:
     return {m.path for m in manifest.segments} | {path for t in manifest.tables.values() for path in t.paths}
-
-
-def _restore_order(graph: Graph, file: plan_file.PlanFile, user: Mapping[str, UserAggregate]) -> Graph:
-    """The graph in the order of the plan file, with removed queries that still share state."""
-    if (
-        not file.retired
-        and list(file.queries) == list(graph.queries)
-        and list(file.streams) == list(graph.streams)
-    ):
-        return graph
-    binder = Binder(user)
-    for table in (*graph.tables.values(), *plan_file.find_lost_tables(file, graph)):
-        binder.add_table(table)
-    for name in file.streams:
-        binder.add_stream(graph.streams[name])
-    for name, query in file.queries.items():
-        binder.create_query(parse_query(name, query["text"]))
-    return binder.graph()

@@ -2,31 +2,31 @@
 
 The manifests of a run tell the rows of each stream and the results of each query; with the clock these are rates. Only
 what is the same there and in the set that is weighed counts: streams with the same columns, queries with the same
-text. Of mini-partitions a manifest has the rows of all tables together, so the share of the largest is known where
-all tables have the same keys.
+text. Of every table a manifest has the few mini-partitions that most of its rows went to: a hot one is among them batch after
+batch, while those of an even table change, so the sum over batches tells the share of the largest. It is one of what came through
+the exchange: of groups, where source tasks pre-aggregate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from headrace.logical.graph import Graph
-from headrace.optimizer.plan import Exchange
 from headrace.partitioning.plan_cost import EPOCH, NodeStatistics, RateStatistics
 from headrace.report.model import BatchReport
 from headrace.runtime import plan_file
 from headrace.runtime.committed_results import schema_of
-from headrace.state import Manifest, ManifestLog, Store
+from headrace.state import ManifestLog, Store
 
 LAST = 20  # batches
 _TEXT = 20.0  # bytes of a value that has no fixed width
 
 
-def read_measured_rates(store: Store, graph: Graph, exchanges: Collection[Exchange]) -> RateStatistics | None:
-    """What the last batches measured of a set that is planned with `exchanges`; None if there was no row yet."""
+def read_measured_rates(store: Store, graph: Graph) -> RateStatistics | None:
+    """What the last batches of a checkpoint measured of a set; None if there was no row yet."""
     file = plan_file.load(store)
     log = ManifestLog(store)
     manifests = [log.read(v) for v in log.versions()[-LAST:]] if file is not None else []
@@ -48,8 +48,8 @@ def read_measured_rates(store: Store, graph: Graph, exchanges: Collection[Exchan
         if file.queries.get(query, {}).get("text") == text and came:
             given = sum(r.queries[query].results for r in there) / came * rows * EPOCH / seconds
             nodes[query] = NodeStatistics(tuple_size=size_rows(schema_of(file.schemas[query])), rows=given)
-    skew = _find_shares(manifests, graph, exchanges)
-    return RateStatistics(streams, nodes=nodes, skew=skew, origins=dict.fromkeys([*streams, *nodes], origin))
+    shares = _find_shares(reports, {label: sets for label, sets in file.sets.items() if sets.keys() <= set(same)})
+    return RateStatistics(streams, nodes=nodes, shares=shares, origins=dict.fromkeys([*streams, *nodes], origin))
 
 
 def size_rows(schema: pa.Schema) -> float:
@@ -65,15 +65,19 @@ def _size_value(kind: pa.DataType) -> float:
 
 
 def _find_shares(
-    manifests: Sequence[Manifest], graph: Graph, exchanges: Collection[Exchange]
+    reports: Sequence[BatchReport], sets: dict[str, dict[str, str]]
 ) -> dict[tuple[str, str], float]:
-    keys = {tuple(sorted(k.strip("`") for k in e.by)) for e in exchanges}
-    loads = [np.array(m.load["by_pid"]["rows"]) for m in manifests if m.load]
-    if len(keys) != 1 or not loads or len({len(one) for one in loads}) != 1:
-        return {}
-    total = sum(loads)
-    (by,) = keys
-    return {(s, ", ".join(by)): float(np.max(total) / np.sum(total)) for s in graph.streams} if np.sum(total) else {}
+    """By stream and partitioning set: the largest share of a mini-partition in any table that is partitioned so."""
+    shares: dict[tuple[str, str], float] = {}
+    for label, by_stream in sets.items():
+        there = [r for r in reports if label in r.fullest]
+        rows = sum(r.tables[label] for r in there)
+        by_pid: Counter[int] = Counter()
+        for report in there:
+            by_pid.update(dict(report.fullest[label]))
+        for pair in by_stream.items() if rows else ():
+            shares[pair] = max(shares.get(pair, 0.0), max(by_pid.values(), default=0) / rows)
+    return shares
 
 
 __all__ = ["read_measured_rates", "size_rows"]

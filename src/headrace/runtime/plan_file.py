@@ -4,7 +4,7 @@ A checkpoint outlives the text it was started with. Queries may be added (they a
 that begins after they were added, so that every answer they give is complete) and removed. What would make
 committed results wrong or unreadable is refused, and the message says what differs: another stream, another
 set altogether, another text under the same name, another time zone. A plan whose run never committed
-anything binds nobody.
+anything binds nobody. What each table is partitioned by is here too, with where the numbers came from that decided it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from headrace.errors import CheckpointError
 from headrace.logical.graph import Graph, StaticTable, Stream
 from headrace.optimizer import Plan
 from headrace.optimizer.explain_plan import draw_plan
+from headrace.partitioning.choose_table_keys import TablePlacement
 from headrace.physical.scratch_database import open_scratch
 from headrace.program.program import Node, PaneNode, Program, VersionNode
 from headrace.state import FORMAT, Manifest, Store, check_format
@@ -47,6 +48,8 @@ class PlanFile:
     limited: bool = False  # whether PARTITIONABLE BY has been obeyed from the start
     by_folder: list[str] | None = None  # streams whose folders are kept apart; None: not decided yet
     folders: list[str] = field(default_factory=list)  # of these, in the order of their numbers
+    placements: dict[str, dict[str, Any]] = field(default_factory=dict)  # aggregation or join -> what its state is partitioned by
+    sets: dict[str, dict[str, str]] = field(default_factory=dict)  # label of a table -> the same as sets of its streams
 
     @property
     def generations(self) -> dict[str, int]:
@@ -55,6 +58,13 @@ class PlanFile:
     @property
     def retired(self) -> frozenset[str]:
         return frozenset(n for n, q in self.queries.items() if q["retired"])
+
+    @property
+    def placed(self) -> dict[str, TablePlacement]:
+        return {
+            name: TablePlacement(tuple(one["keys"]), tuple(one["sets"].items()), one["numbers"])
+            for name, one in self.placements.items()
+        }
 
     def save(self, store: Store) -> None:
         store.write(PATH, json.dumps({"format": FORMAT, **vars(self)}, indent=1).encode())
@@ -193,6 +203,7 @@ def reconcile(
         limited=old.limited,
         by_folder=old.by_folder or [],
         folders=old.folders,
+        placements=old.placements,
     )
 
 
@@ -212,7 +223,20 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
     file.by_folder = sorted(plan.settings.by_folder or ())
     file.schemas |= {q: base64.b64encode(s).decode() for q, s in program.schemas.items()}
     file.late_schemas = {s: base64.b64encode(b).decode() for s, b in program.late_schemas.items()}
+    file.placements = file.placements | {
+        name: {"keys": list(one.keys), "sets": dict(one.sets), "numbers": one.numbers} for name, one in plan.placements.items()
+    }
+    file.sets = _list_sets(plan)
     file.graph, file.labels = draw_plan(plan), {n.name: n.label for n in program.nodes}
+
+
+def _list_sets(plan: Plan) -> dict[str, dict[str, str]]:
+    """By label, what tables over streams are partitioned by; not where tables of one label differ."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for table in plan.tables.values():
+        placed = plan.placements.get(table.members[0]) if table.id in plan.feeds or table.id in plan.row_feeds else None
+        found.setdefault(table.label, []).append(dict(placed.sets) if placed is not None else {})
+    return {label: sets[0] for label, sets in found.items() if sets[0] and all(one == sets[0] for one in sets)}
 
 
 def _can_begin(store: Store, node: Node, born: int | None) -> None:
