@@ -118,6 +118,11 @@ def test_bounds_are_tight_for_two() -> None:
             assert needed == min(reached)
 
 
+def test_within_a_common_window() -> None:
+    """Rows of one window of 4 are at most 3 apart, either way, and a row is no distance from itself."""
+    assert TimeBounds(2, (), (CommonWindow(0, 1, 4),)).within == ((0, 3), (3, 0))
+
+
 def test_one_unbounded_side() -> None:
     """A row that rows of another input may meet at any later time is told, and which."""
     assert TimeBounds(2, (Gap(0, 1, 3),)).find_unbounded() == (1, 0)

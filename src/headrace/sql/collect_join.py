@@ -58,9 +58,13 @@ class JoinClauses:
         return [*self.where, *joined, *(c for s in self.subselects for c in s.conditions)]
 
     def wanted_after(self, inside: set[str]) -> set[str]:
-        """The columns that are read when `inside` are joined: by the SELECT, or by conditions with others."""
-        later = {n for c in self.conjuncts if not used_columns(c) <= inside for n in used_columns(c)}
-        return {*self.shown, *later}
+        """The columns that are read when `inside` are joined: by the SELECT, by conditions with or of others."""
+        later = [c for c in self.conjuncts if not used_columns(c) <= inside]
+        nested = ((s.item, s.conditions) for s in self.subselects)
+        for item, conditions in (*zip(self.items, self.on, strict=True), *nested):
+            if inside.isdisjoint(map(item.flat, item.relation.columns)):
+                later += conditions
+        return {*self.shown, *(n for c in later for n in used_columns(c))}
 
 
 def collect_join(
@@ -148,8 +152,9 @@ def _join_conditions(names: JoinNames, items: Sequence[FromItem], k: int) -> lis
         mine = JoinNames([item], names.fail, False).find([column])
         if not others or not mine:
             raise names.fail(item.node, f"USING ({column}): there is no column {column!r} on both sides")
-        left, right = others[0][0].flat(others[0][1]), item.flat(mine[0][1])
-        out.append(exp.EQ(this=join_column(left), expression=join_column(right)))
+        merged = JoinNames(items[:k], names.fail, False).merge_using(others)  # of outer joins before, whichever side is there
+        left = merged if merged is not None else join_column(others[0][0].flat(others[0][1]))
+        out.append(exp.EQ(this=left, expression=join_column(item.flat(mine[0][1]))))
     return out
 
 

@@ -127,6 +127,8 @@ class ConditionSorter:
         one, two = self._linear(left), self._linear(right)
         if one is None or two is None:
             return None
+        if one.positive.keys() & two.negative.keys() or one.negative.keys() & two.positive.keys():
+            return None  # twice the same time
         positive = {**one.positive, **two.negative}
         negative = {**one.negative, **two.positive}
         if len(positive) != 1 or len(negative) != 1:
@@ -176,9 +178,11 @@ class ConditionSorter:
         if exact and one[0].offset == two[0].offset and one[0].scale == two[0].scale == 1:
             self.found.windows.append(CommonWindow(first, second, width, offset - one[0].offset))
             return True
+        if one[0].scale != two[0].scale:
+            return None
         for before, after, ahead in ((first, second, one), (second, first, two)):
             slip = ahead[0].offset - (two if ahead is one else one)[0].offset
-            self.found.gaps.append(Gap(before, after, width - 1 + abs(slip)))
+            self.found.gaps.append(Gap(before, after, width * one[0].scale - 1 + abs(slip)))
         return False
 
     def _bucket(self, node: exp.Expr) -> tuple[TimeColumn, int, int, bool] | None:

@@ -89,7 +89,7 @@ class JoinNames:
             return node
         if not found and len(path) == 1 and path[0].lower() in WINDOW_COLUMNS and self.windowed:
             return exp.column(path[0].lower())
-        if len(found) > 1 and len(path) == 1 and (merged := self._merge_using(found)) is not None:
+        if len(found) > 1 and len(path) == 1 and (merged := self.merge_using(found)) is not None:
             return merged
         if len(found) > 1:
             places = " or ".join(f"{item.alias}.{column}" for item, column, _ in found)
@@ -120,7 +120,7 @@ class JoinNames:
                 return found
         return []
 
-    def _merge_using(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> exp.Expr | None:
+    def merge_using(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> exp.Expr | None:
         """The one column that USING makes of several: that of the side whose rows are all there."""
         mine = [item.flat(c) for item, c, _ in found if c.lower() not in map(str.lower, item.using)]
         others = [(item, c) for item, c, _ in found if c.lower() in map(str.lower, item.using)]
