@@ -1,22 +1,28 @@
-"""Routes as no policy would choose them: any slot for any mini-partition, splits made, kept, deepened and undone at random."""
+"""Routes as no policy would choose them: any slot for any mini-partition, splits made, kept, deepened and undone at random, and
+leaves dealt where the set allows it.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from headrace.optimizer import Settings
+from headrace.program.dealt_tables import DealtTable, find_dealt_tables
 from headrace.state import Manifest
-from headrace.state.split_route import Branch, SplitRoute
+from headrace.state.split_route import Branch, DealtLeaf, SplitRoute
 from headrace.testing import LocalRun
 
 
-def draw_route(rng: random.Random, manifest: Manifest, slots: int, splits: float = 0.5) -> SplitRoute:
+def draw_route(
+    rng: random.Random, manifest: Manifest, slots: int, splits: float = 0.5, tables: Sequence[DealtTable] = ()
+) -> SplitRoute:
     """A route for the next batch. Mini-partitions that hold rows are split, or split otherwise, or made whole again; the rest
-    of the tree stays and its leaves go anywhere. While rows wait the whole tree stays, as in a run.
+    of the tree stays and its leaves go anywhere. While rows wait the whole tree stays, as in a run. Rows of `tables` may be dealt.
     """
     splits = 0.0 if manifest.waiting else splits
     pids = len(manifest.route)
@@ -25,10 +31,12 @@ def draw_route(rng: random.Random, manifest: Manifest, slots: int, splits: float
     split = set(rng.sample(sorted(changed), min(len(changed), 6)))
 
     def place(branch: Branch) -> Branch:
+        if isinstance(branch, DealtLeaf):
+            return replace(branch, slots=tuple(rng.randrange(slots) for _ in branch.slots))
         return rng.randrange(slots) if isinstance(branch, int) else (place(branch[0]), place(branch[1]))
 
     return tuple(
-        draw_branch(rng, slots) if pid in split else place(0 if pid in changed else branch)
+        draw_branch(rng, slots, tables=tables) if pid in split else place(0 if pid in changed else branch)
         for pid, branch in enumerate(manifest.route)
     )
 
@@ -38,11 +46,25 @@ def scatter(rng: random.Random, run: LocalRun) -> None:
     run.driver.manifest = replace(run.manifest, route=draw_route(rng, run.manifest, run.slots, splits=0.7))
 
 
-def draw_branch(rng: random.Random, slots: int, deepest: int = 4) -> Branch:
+def scatter_next(rng: random.Random, run: LocalRun, splits: float = 0.7) -> None:
+    """From now on every batch of a run has such a route, with leaves that are dealt."""
+    tables = list_dealable(run)
+    run.driver.balancer.choose_route = partial(draw_route, rng, splits=splits, tables=tables)  # type: ignore[method-assign]
+
+
+def list_dealable(run: LocalRun) -> list[DealtTable]:
+    """The tables of its set whose rows may be dealt."""
+    return [table for table in find_dealt_tables(run.program).values() if table.obstacle is None]
+
+
+def draw_branch(rng: random.Random, slots: int, deepest: int = 4, tables: Sequence[DealtTable] = ()) -> Branch:
     """A tree that is more likely split than not."""
+    if tables and rng.random() < 0.4:
+        table, parts = rng.choice(tables), rng.choice((2, 4))
+        return DealtLeaf(table.node, table.copied, tuple(rng.randrange(slots) for _ in range(parts)))
     if deepest == 0 or rng.random() < 0.35:
         return rng.randrange(slots)
-    return draw_branch(rng, slots, deepest - 1), draw_branch(rng, slots, deepest - 1)
+    return draw_branch(rng, slots, deepest - 1, tables), draw_branch(rng, slots, deepest - 1, tables)
 
 
 def shrink_pids(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:

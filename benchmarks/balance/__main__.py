@@ -5,7 +5,7 @@ python -m benchmarks.balance live [WORKLOAD:POLICY …]   on Spark, standalone, 
 python -m benchmarks.balance rivals [STREAM …]          Headrace, Spark's own streaming and Flink on smaller batches of the same
 python -m benchmarks.balance overhead [PAIRS]           static and headrace in turn on an even load
 python -m benchmarks.balance cost                       the share of a batch that statistics and controller take, in one process
-python -m benchmarks.balance rescale [MINUTES]          2, 8 and 3 slots in turn with kills in between, against an undisturbed run
+python -m benchmarks.balance rescale [MINUTES [CHANGES]]  2, 8 and 3 slots in turn, 9 or so many changes a minute, with kills
 python -m benchmarks.balance draw                       figures into docs/figures, tables into docs/balance.md
 """
 
@@ -46,7 +46,8 @@ def main(arguments: list[str]) -> None:
     elif command == ["rescale"]:
         from benchmarks.balance.rescale_soak import soak_rescales
 
-        write_result("rescales", soak_rescales(FOLDER / "rescale", float(rest[0]) if rest else 10.0))
+        minutes, changes = (float(value) for value in (*rest, *("10", "9")[len(rest) :]))
+        write_result("rescales", soak_rescales(FOLDER / "rescale", minutes, change=60 / changes))
     elif arguments == ["draw"]:
         from benchmarks.balance.draw_balance import draw
 
@@ -83,19 +84,33 @@ def run_rivals(streams: list[str]) -> None:
     from benchmarks.balance.live_runs import LiveCase, open_spark, run_case, run_flink, run_spark
     from benchmarks.balance.pinned_cluster import pinned_cluster
 
-    found = []
+    flink, found = has_flink(), []
     with pinned_cluster(FOLDER / "cluster") as url:
         spark = open_spark(url)
         run_case(spark, LiveCase("even", "static", 20_000, 6), FOLDER)
         for stream in streams:
             found.append(run_case(spark, LiveCase(stream, "headrace", 20_000, 8), FOLDER))
             found.append(run_spark(spark, LiveCase(stream, "spark-rocksdb", 20_000, 8), FOLDER))
-            found.append(run_flink(LiveCase(stream, "flink", 20_000, 8), FOLDER))
-            print(stream, [round(sum(b["seconds"] for b in one["batches"]), 1) for one in found[-3:]], flush=True)
+            if flink:
+                found.append(run_flink(LiveCase(stream, "flink", 20_000, 8), FOLDER))
+            here = [one for one in found if one["workload"] == stream]
+            print(stream, [round(sum(b["seconds"] for b in one["batches"]), 1) for one in here], flush=True)
             kept = ("workload", "policy", "rows")
             rows = [{k: one[k] for k in kept} | {"seconds": [b["seconds"] for b in one["batches"]]} for one in found]
             write_result("live-rivals", {"rows": rows})
         spark.stop()
+
+
+def has_flink() -> bool:
+    """Whether Flink is installed, or can be now."""
+    from benchmarks import flink_env
+
+    try:
+        flink_env.ensure()
+    except flink_env.FlinkMissing as missing:
+        print(missing, flush=True)
+        return False
+    return True
 
 
 def run_overhead(pairs: int) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from join_progress import tell_bounds
 from join_random import Case
 
 from headrace.testing import LocalRun
-from random_routes import draw_route, shrink_pids
+from random_routes import scatter_next, shrink_pids
 
 # Limits that choose between ways to the same answer: small here, so that every way is taken.
 LIMITS = {
@@ -75,9 +75,10 @@ def check(
     tasks: int = 2,
     seed: int = 0,
     prompt: bool = True,
+    splits: float = 0.5,
 ) -> LocalRun:
     """Fail if results or late rows of some batch are not those of the model. Results that are not `prompt` may come in a
-    later batch, but not in an earlier one, nor twice.
+    later batch, but not in an earlier one, nor twice. `splits`: how likely a route splits and deals, where it is another.
     """
     where = str(tmp_path / "checkpoint")
     rng = random.Random(seed)
@@ -108,8 +109,7 @@ def check(
             run.close()
             run = start(step.slots or run.slots)
         if step.moves:
-            route = draw_route(rng, run.manifest, run.slots)
-            run.driver.manifest = replace(run.manifest, route=route)
+            scatter_next(rng, run, splits)
         now += step.clock
         idle = False
         if step.rows is None:

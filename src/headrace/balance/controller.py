@@ -4,7 +4,7 @@ A pure step: `(state, statistics, route) → (state, route)`. It sees only what 
 becomes part of the next manifest, so a kill before or after it loses nothing: the state below is estimates, and
 may start from nothing at any time.
 
-    model: seconds of each mini-partition ─▶ rescale, if asked ─▶ split or join ─▶ policy ─▶ heaviest slot first
+    model: seconds of each mini-partition ─▶ rescale, if asked ─▶ split, deal or join ─▶ policy ─▶ heaviest slot first
 
 A round that changes the tree of splits moves nothing else: what the new leaves cost has to be seen first.
 Statistics of batches are added up until the policy's collection time is over, as Flux-Cons does for δ.
@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.balance.deal_hot import Copied, deal_hot
 from headrace.balance.decision import Policy
 from headrace.balance.executor_pace import learn_pace, remove_pace
 from headrace.balance.number_slots import number_slots, rescale_slots
@@ -58,6 +59,7 @@ class ControllerState:
     places: tuple[str, ...] = ()  # the executor of each slot in the batch before
     stayed: int = 0  # batches in which all slots kept their places
     paces: Mapping[str, float] = field(default_factory=dict)  # of executors, where there are several
+    copied: Copied = field(default_factory=dict)  # by table that may be dealt
     recent: tuple[Floats, ...] = ()  # share of the work of each leaf, in the last batches with this tree of splits
 
 
@@ -74,6 +76,7 @@ class ControllerStep:
     split: tuple[Leaf, ...] = ()
     joined: tuple[Leaf, ...] = ()
     hot_groups: tuple[Leaf, ...] = field(default=())
+    dealt: tuple[Leaf, ...] = ()
 
 
 def find_policy(name: str) -> Policy:
@@ -123,10 +126,12 @@ def control(
         state = replace(state, recent=(*same, work / work.sum())[-COOL:])
         outcome = split_hot(route, state.recent, count)
         hot = outcome.hot_groups
-        if outcome.split or outcome.joined:
+        loads = [(leaf, float(state.recent[-1][leaves.index(leaf)]) * count) for leaf in hot]
+        after_dealing, dealt = deal_hot(outcome.route, loads, activity, state.copied, count, route)
+        if outcome.split or outcome.joined or dealt:
             fresh = replace(state, memory=None, gathered=None, collect=0.0, recent=())
             return ControllerStep(
-                fresh, outcome.route, count, 0, 0.0, imbalance, outcome.split, outcome.joined, hot
+                fresh, after_dealing, count, 0, 0.0, imbalance, outcome.split, outcome.joined, hot, dealt
             )
     gathered = add_statistics(state.gathered, seen)
     if gathered.seconds < state.collect:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from headrace.errors import InternalError
 from headrace.kernels.flush import find_flush
 from headrace.kernels.merge_reports import list_live
+from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.messages import (
     Absorb,
     Files,
@@ -37,6 +38,7 @@ from headrace.state import (
     initial_route,
     rescale,
 )
+from headrace.state.dealt_route import end_dealing, list_copies, list_dealt, pass_through_whole
 from headrace.state.leaf_numbers import find_stale, keep_together, list_numbers
 from headrace.state.split_route import SplitRoute
 
@@ -77,6 +79,7 @@ def make_orders(
     absorb: Absorb | None = None,
 ) -> Orders:
     """The orders for the batch that follows `manifest`, on a route over `slots` slots."""
+    route = _check_dealing(manifest, program, route, absorb)
     if manifest.waiting and list_numbers(route) != list_numbers(manifest.route):  # nothing is split while rows of it wait
         route = manifest.route if slots == manifest.slots else rescale(manifest.route, slots)
     known = {n.name for n in program.nodes}
@@ -93,6 +96,7 @@ def make_orders(
         slots=slots,
         segments=segments,
         stale=stale,
+        copies=list_copies(manifest.route, route),
         now=max(int(time.time() * 1_000_000) if now is None else now, manifest.clock),
         born=born,
         flush=find_flush(program, {n: s.max_seen for n, s in states.items()}) if flush else None,
@@ -107,6 +111,19 @@ def make_orders(
         waiting=manifest.waiting,
         marks=manifest.marks,
     )
+
+
+def _check_dealing(
+    manifest: Manifest, program: Program, route: SplitRoute, absorb: Absorb | None
+) -> SplitRoute:
+    """The route without leaves that the set, which may be another than it was, does not let be dealt. With rows that may wait
+    none is: while they do, no leaf could be made whole.
+    """
+    if list_dealt(route):
+        tables = {} if absorb is not None else find_dealt_tables(program)
+        known = {(t.node, t.copied) for t in tables.values() if t.obstacle is None}
+        route = end_dealing(route, lambda one: (one.dealt, one.copied) in known)
+    return pass_through_whole(manifest.route, route)
 
 
 def make_manifest(

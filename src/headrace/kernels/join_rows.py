@@ -13,6 +13,9 @@ side's low-watermark has passed everything it reaches; then its partners, if any
 remembered of a row but itself. A semi-join gives a row when its first partner is here: a new row that has one, or
 an old row that has a new one and had none before. SELECT DISTINCT is the join of a stream with its own past: a row is new
 if none before it was equal (section 8.2: DupElim).
+
+Equal keys are in one mini-partition, so that it need not be compared; but where a key is dealt over several
+(`state/dealt_route.py`), a slot may have copies of a row in each, and rows meet only within one.
 """
 
 from __future__ import annotations
@@ -39,14 +42,16 @@ def define_join(
     inputs: Sequence[StoredRows],
     complete: Bounds,
     born: Sequence[int | None],
+    by_pid: bool = False,
 ) -> None:
-    """Define the relation of a join's results in this round."""
-    _Round(space, step, inputs).define(complete, born)
+    """Define the relation of a join's results in this round. `by_pid`: rows meet only within a mini-partition."""
+    _Round(space, step, inputs, by_pid).define(complete, born)
 
 
 class _Round:
-    def __init__(self, space: Workspace, step: JoinRows, inputs: Sequence[StoredRows]) -> None:
+    def __init__(self, space: Workspace, step: JoinRows, inputs: Sequence[StoredRows], by_pid: bool) -> None:
         self.space, self.step, self.inputs = space, step, inputs
+        self._keys = ["pid", *(f"k{i}" for i in range(step.keys))][0 if by_pid else 1 :]
         self.spans = [one.span() for one in inputs]
         self._count = 0
 
@@ -77,7 +82,7 @@ class _Round:
             return None
         self._count += 1
         name = self.space.register(f"{self.step.view}_{self._count}", pa.concat_tables(tables))
-        keys = ", ".join(["_t", *(f"k{i}" for i in range(self.step.keys))])
+        keys = ", ".join(["_t", *self._keys])
         columns = self.step.inputs[number].columns
         return f"(SELECT {keys}{', ' + columns if columns else ''} FROM {name})"
 
@@ -152,7 +157,7 @@ class _Round:
 
     def _conditions(self, one: int, other: int, keys: bool = True) -> list[str]:
         """What rows of two inputs must satisfy: equal keys, near in time."""
-        out = [f"i{one}.k{k} = i{other}.k{k}" for k in range(self.step.keys)] if keys else []
+        out = [f"i{one}.{k} = i{other}.{k}" for k in self._keys] if keys else []
         return out + time_conditions(self.step.bounds, one, other)
 
     # -- rows with and without partners --------------------

@@ -35,7 +35,7 @@ from headrace.kernels.passed_rows import PassedRows
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.slot_turns import FrontierMap, Turn, plan_turns
 from headrace.kernels.source_stage import Chunk, read_own_rows
-from headrace.kernels.sql_pieces import name_pid_sql, pid_sql
+from headrace.kernels.sql_pieces import name_pid_sql
 from headrace.kernels.static_tables import StaticTables
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.worker import measure_peak, name_executor
@@ -79,7 +79,8 @@ from headrace.progress import (
 )
 from headrace.progress.waits import meld_waits
 from headrace.state import SegmentMeta
-from headrace.state.leaf_numbers import find_owner, list_owners, number_hashes
+from headrace.state.dealt_route import list_dealt
+from headrace.state.leaf_numbers import find_owner, list_owners, number_hashes, number_leaf
 
 
 def run_slot(
@@ -204,6 +205,7 @@ class Slot:
         self.tables = StaticTables(self.space, orders.store, orders.tables, program.pids)
         self.results = results
         self._numbers = len(list_owners(orders.route))
+        self._dealt = {one.dealt for _, one in list_dealt(orders.route)}
         self._load, self._close = 0.0, 0.0
         self._started = time.perf_counter()
         self._frontiers = turn.before, turn.after
@@ -258,12 +260,18 @@ class Slot:
         return tables
 
     def _renumber(self, node: Node, rows: pa.Table) -> pa.Table:
-        """The same rows under the numbers that their keys have on this route."""
+        """The same rows under the numbers that they have on this route: copies that came with a leaf being dealt are gone when it
+        is whole again.
+        """
+        copies = self.orders.copies.get(node.name)
+        if copies:
+            rows = rows.filter(pa.array(~np.isin(rows["pid"].to_numpy(), list(copies))))
         name = self.space.register("stale_rows", rows.append_column("_row", pa.array(np.arange(rows.num_rows))))
-        found = self.space.fetch_numpy(f"SELECT _row, {pid_sql(node, self.orders.route)} AS pid FROM {name}")
+        numbered = name_pid_sql(node, self.orders.route, f"SELECT * EXCLUDE (pid) FROM {name}")
+        found = self.space.fetch_numpy(f"SELECT _row, pid FROM ({numbered}) ORDER BY _row")
         self.space.forget(name)
-        before, after = rows["pid"].to_numpy(), np.empty(rows.num_rows, np.uint16)
-        after[np.asarray(found["_row"])] = np.asarray(found["pid"])
+        rows = rows.take(pa.array(np.asarray(found["_row"], np.int64)))
+        before, after = rows["pid"].to_numpy(), np.asarray(found["pid"], np.uint16)
         pids = len(self.orders.route)
         if not np.array_equal(before % pids, after % pids):
             raise InternalError(f"keys of {node.label} have another hash in state than when they came")
@@ -314,7 +322,8 @@ class Slot:
         inputs = [self.operators[side.node] for side in step.inputs]
         complete = [[meld_waits(side.complete, f).bound for f in self._frontiers] for side in step.inputs]
         born = [self.orders.born.get(side.node) for side in step.inputs]
-        define_join(self.space, step, inputs, complete, born)  # type: ignore[arg-type]
+        by_pid = any(side.node in self._dealt for side in step.inputs)
+        define_join(self.space, step, inputs, complete, born, by_pid)  # type: ignore[arg-type]
 
     def _find_versions(self, step: FindVersions) -> None:
         rows, versions = self.operators[step.rows], self.operators[step.versions]
@@ -342,11 +351,22 @@ class Slot:
                 continue
             if step.by_pid:
                 last = table.num_columns - 1
-                numbers = number_hashes(self.orders.route, table.column(last).to_numpy())
+                numbers = self._find_own(number_hashes(self.orders.route, table.column(last).to_numpy()))
                 counts = np.bincount(numbers, minlength=self._numbers)
                 self._result_pids[step.node] = self._result_pids.get(step.node, 0) + counts
                 table = table.remove_column(last)
             self.results.write(step.query, table)
+
+    def _find_own(self, numbers: np.ndarray) -> np.ndarray:
+        """The mini-partitions of results. Keys lead to the first part of a dealt leaf; results are of one that is here."""
+        if not self._dealt:
+            return numbers
+        for leaf, one in list_dealt(self.orders.route):
+            parts = [number_leaf(part, len(self.orders.route)) for part in one.list_parts(leaf)]
+            mine = [part for part in parts if part in self.turn.pids]
+            if mine and parts[0] not in mine:
+                numbers = np.where(numbers == parts[0], mine[0], numbers)
+        return numbers
 
     # -- the end --------------------
     def finish(self, progress: Frontiers) -> SlotReport:

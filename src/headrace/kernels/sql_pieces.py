@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headrace.program.program import GatherNode, JointNode, Node, PaneNode
+from headrace.program.program import GatherNode, JointNode, Node, PaneNode, RowNode
 from headrace.progress.monotone_steps import Divide, FloorDivide, MonotoneStep, Shift, Truncate
+from headrace.state.dealt_route import find_parts
 from headrace.state.leaf_numbers import list_splits, number_hashes
 from headrace.state.split_route import SplitRoute
 
@@ -60,11 +61,21 @@ def number_sql(value: str, route: SplitRoute) -> str:
 
 def name_pid_sql(node: Node, route: SplitRoute, rows: str) -> str:
     """Rows with their mini-partition first: that of the folder they are from, as they bring it along, or one by the hash of
-    their keys.
+    their keys. Rows of a table that is dealt are in any part of the leaf their keys lead to, copied ones in all parts.
     """
     if getattr(node, "by_folder", False):
         return f"SELECT _pid AS pid, * EXCLUDE (_pid) FROM ({rows})"
-    return f"SELECT {pid_sql(node, route)} AS pid, * FROM ({rows})"
+    dealt, copied = find_parts(route, node.name)
+    if not (dealt or copied) or not isinstance(node, RowNode):
+        return f"SELECT {pid_sql(node, route)} AS pid, * FROM ({rows})"
+    row = ", ".join(["_t", *(f"k{i}" for i in range(node.keys)), *(f"v{i}" for i in range(node.values))])
+    part = " ".join(
+        f"WHEN {first} THEN [[{', '.join(map(str, parts))}][(hash({row}) % {len(parts)})::BIGINT + 1]]"
+        for first, parts in dealt.items()
+    )
+    every = " ".join(f"WHEN {first} THEN [{', '.join(map(str, parts))}]" for first, parts in copied.items())
+    pid = f"unnest(CASE _first {part} {every} ELSE [_first] END)::USMALLINT"
+    return f"SELECT {pid} AS pid, * EXCLUDE (_first) FROM (SELECT {pid_sql(node, route)} AS _first, * FROM ({rows}))"
 
 
 def columns(node: PaneNode | GatherNode | JointNode) -> tuple[list[str], list[str]]:

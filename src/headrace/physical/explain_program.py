@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.optimizer.plan import Plan
+from headrace.program.dealt_tables import DealtTable, find_dealt_tables
 from headrace.program.program import (
     Advance,
     Emit,
@@ -22,6 +23,7 @@ def explain_program(plan: Plan, program: Program) -> str:
     for stream in plan.graph.streams:
         lines += [f"source columns of {stream}:"]
         lines += [f"  {c.name} = {c.expression.sql(dialect='spark')} ({c.type})" for c in plan.columns[stream]]
+    tables = find_dealt_tables(program)
     for node in program.nodes:
         lines += ["", f"node {node.name} ({node.label})"]
         if isinstance(node, (RowNode, TransitNode)):
@@ -29,6 +31,7 @@ def explain_program(plan: Plan, program: Program) -> str:
                 listed = [f"k{i} = {k}" for i, k in enumerate(given.keys)]
                 listed += [f"v{i} = {v}" for i, v in enumerate(given.values)]
                 lines.append(f"  from {given.stream}{f' where {given.where}' if given.where else ''}: {', '.join(listed)}")
+            lines += _describe_dealing(tables[node.name]) if node.name in tables else []
             continue
         feeds = node.feeds if isinstance(node, PaneNode) else ()
         for feed in feeds:
@@ -42,6 +45,12 @@ def explain_program(plan: Plan, program: Program) -> str:
         lines += ["", f"in a slot, level {number}:"]
         lines += [f"  {type(s).__name__.lower()} {_describe_step(s)}" for s in level.steps]
     return "\n".join(lines) + "\n"
+
+
+def _describe_dealing(table: DealtTable) -> list[str]:
+    if table.obstacle is not None:
+        return [f"  a hot key stays in one slot: {table.obstacle}"]
+    return [f"  rows of a hot key may be dealt over slots, with a copy of those of {', '.join(table.copied)} in each"]
 
 
 def _describe_step(step: Step) -> str:

@@ -87,6 +87,7 @@ class Orders:
     told: Mapping[str, Observation] = field(default_factory=dict)  # stream -> bounds from beside it
     tables: Mapping[str, TableVersion] = field(default_factory=dict)  # static table -> the version to use
     stale: frozenset[int] = frozenset()  # numbers in segments that are no mini-partitions of this route: number them anew
+    copies: Mapping[str, frozenset[int]] = field(default_factory=dict)  # node -> those of the stale numbers to let go of
     hot: frozenset[int] = frozenset()  # mini-partitions whose most frequent keys are to be named
     preaggregate: bool = True  # False: source tasks send a partial row for every row
     absorb: Absorb | None = None  # None: every row is processed when it comes

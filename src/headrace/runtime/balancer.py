@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,10 @@ from headrace.balance.controller import LEARNT, find_policy
 from headrace.balance.seconds_model import price_pids
 from headrace.balance.split_hot import SPLIT_ABOVE
 from headrace.balance.statistics import Activity, Floats, measure_imbalance
+from headrace.program.dealt_tables import DealtTable
 from headrace.program.messages import NodeActivity, Orders, SlotReport
 from headrace.state import Manifest, rescale
+from headrace.state.dealt_route import list_dealt
 from headrace.state.leaf_numbers import describe_leaf, list_numbers
 from headrace.state.split_route import Leaf, SplitRoute, list_leaves
 
@@ -35,17 +38,25 @@ SPLITTING = ("headrace",)  # policies that split what is too hot to move; the pa
 class Balancer:
     """Chooses the route of every batch, by a policy."""
 
-    def __init__(self, policy: str, splits: bool = True) -> None:
-        """`splits`: whether the mini-partitions of all rows follow from their keys."""
+    def __init__(
+        self, policy: str, splits: bool = True, tables: Mapping[str, DealtTable] = MappingProxyType({})
+    ) -> None:
+        """`splits`: whether the mini-partitions of all rows follow from their keys; `tables`: which may be dealt."""
         find_policy(policy)
-        self.policy = policy
-        self._state = ControllerState(policy, splits=splits and policy in SPLITTING)
+        self.policy, self._tables = policy, tables
+        copied = {name: table.copied for name, table in tables.items() if table.obstacle is None}
+        self._state = ControllerState(policy, splits=splits and policy in SPLITTING, copied=copied)
+        self._left: tuple[Leaf, ...] = ()  # hot groups that were told to stay in one slot
         self._seen: Statistics | None = None
         self._leaves: Sequence[Leaf] = ()  # of these statistics
         self._activity: dict[str, Activity] = {}
         self._step: ControllerStep | None = None
         self._asked: tuple[SplitRoute, int] | None = None  # what the step answers
         self.hot: frozenset[int] = frozenset()  # mini-partitions near a slot's share in the last batch
+
+    def stop_dealing(self) -> None:
+        """Keep every key in one slot from now on."""
+        self._state = replace(self._state, copied={})
 
     def choose_route(self, manifest: Manifest, slots: int) -> SplitRoute:
         """The route of the batch after `manifest`, over so many slots."""
@@ -92,7 +103,36 @@ class Balancer:
                 parts = sum(leaf.covers(part) for part in leaves)
                 notes.append(f"mini-partition {describe_leaf(leaf)} is split into {parts} parts")
             notes += [f"mini-partition {describe_leaf(leaf)} is whole again" for leaf in self._step.joined]
+            notes += self._describe_hot_groups(orders.route, labels)
         return notes + describe_hot_keys(reports, labels, len(orders.route))
+
+
+    def _describe_hot_groups(self, route: SplitRoute, labels: Mapping[str, str]) -> list[str]:
+        """What becomes of leaves with one hot key; of those that stay in one slot once only."""
+        assert self._step is not None
+        notes, dealt = [], dict(list_dealt(route))
+        for leaf in self._step.dealt:
+            one = dealt[leaf]
+            others = " and ".join(labels[node] for node in one.copied)
+            notes.append(
+                f"mini-partition {describe_leaf(leaf)} has a hot key: {labels[one.dealt]} are dealt over "
+                f"{len(one.slots)} parts, {others} copied to each"
+            )
+        left = tuple(leaf for leaf in self._step.hot_groups if leaf not in dealt)
+        for leaf in left:
+            if leaf not in self._left and leaf in self._leaves:
+                why = self._tell_why(leaf, labels)
+                notes.append(f"mini-partition {describe_leaf(leaf)} has a hot key and stays in one slot: {why}")
+        self._left = left
+        return notes
+
+    def _tell_why(self, leaf: Leaf, labels: Mapping[str, str]) -> str:
+        """Why rows of a leaf are not dealt, by the table that most of them are of."""
+        at = self._leaves.index(leaf)
+        most = max(self._activity, key=lambda node: float(self._activity[node].rows[at]))
+        if most not in self._tables:
+            return f"most of what comes is for {labels[most]}, no input of a join"
+        return f"{labels[most]} are not dealt, because {self._tables[most].obstacle or 'copying the other input would cost more'}"
 
 
 class BatchLoad:

@@ -31,6 +31,7 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, optimize
 from headrace.optimizer.plan import Typer
 from headrace.physical.lower import lower
+from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.messages import Absorb, Orders, SlotReport
 from headrace.program.program import Program
 from headrace.progress import Observation
@@ -87,7 +88,8 @@ class Driver:
         self.tables: TableVersions | None = None  # None: the set reads no static table
         self._since = self.clock()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
-        self.balancer = Balancer(balance, splits=not any(getattr(n, "by_folder", False) for n in program.nodes))
+        splits = not any(getattr(n, "by_folder", False) for n in program.nodes)
+        self.balancer = Balancer(balance, splits, find_dealt_tables(program))
         self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
         self._requests = SlotRequests()
         self.folder_watch = FolderWatch(program)
@@ -138,6 +140,7 @@ class Driver:
     def absorb_bursts(self, time: int) -> None:
         """Let rows of mini-partitions with a burst wait, at most so many microseconds."""
         self._absorb = time
+        self.balancer.stop_dealing()
         obstacle = find_obstacle(self.program)
         if obstacle is not None:
             self._notes += (f"absorb: no row waits in this set, because {obstacle}",)

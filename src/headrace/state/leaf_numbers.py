@@ -6,18 +6,27 @@ known whatever has become of the route since. Rows are stored under leaves of th
 some are *stale*: of a vertex that is split now, or of one whose ancestor is a leaf again. One slot has them all
 (`keep_together`: the halves of a split stay in one slot for one batch); it numbers them anew from their keys and writes them
 under their new numbers with that batch, and from the next batch on the leaves may go anywhere. A kill in between finds the
-manifest of before or of after: numbers and route of one manifest always go together.
+manifest of before or of after: numbers and route of one manifest always go together. Where a leaf is dealt
+(`dealt_route`), keys alone lead to its first part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headrace.state.split_route import DEEPEST, Leaf, SplitRoute, list_leaves, replace_slots, walk_leaves
+from headrace.state.split_route import (
+    DEEPEST,
+    Branch,
+    DealtLeaf,
+    Leaf,
+    SplitRoute,
+    list_leaves,
+    replace_slots,
+)
 
 NUMBERS = 1 << 16  # of vertices: the column `pid` has two bytes
 
@@ -59,13 +68,23 @@ def list_splits(route: SplitRoute) -> dict[int, tuple[int, ...]]:
     found = {}
     for pid, branch in enumerate(route):
         if not isinstance(branch, int):
-            leaves = [leaf for leaf, _ in walk_leaves(branch, Leaf(pid))]
-            values = range(1 << max(leaf.depth for leaf in leaves))
-            held = {(leaf.depth, leaf.bits): number_leaf(leaf, len(route)) for leaf in leaves}
+            held = dict(_walk_keys(branch, Leaf(pid), len(route)))
+            values = range(1 << max(leaf.depth for leaf in held))
             found[pid] = tuple(
-                next(n for (depth, bits), n in held.items() if value % (1 << depth) == bits) for value in values
+                next(n for leaf, n in held.items() if value % (1 << leaf.depth) == leaf.bits) for value in values
             )
     return found
+
+
+def _walk_keys(branch: Branch, leaf: Leaf, pids: int) -> Iterator[tuple[Leaf, int]]:
+    """The leaves that keys lead to, and the number of each."""
+    if isinstance(branch, int):
+        yield leaf, number_leaf(leaf, pids)
+    elif isinstance(branch, DealtLeaf):
+        yield leaf, number_leaf(branch.list_parts(leaf)[0], pids)
+    else:
+        for half, part in zip(leaf.halves(), branch, strict=True):
+            yield from _walk_keys(part, half, pids)
 
 
 def number_hashes(route: SplitRoute, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -81,13 +100,12 @@ def number_hashes(route: SplitRoute, hashes: NDArray[np.uint64]) -> NDArray[np.i
 def find_owner(route: SplitRoute, number: int) -> int:
     """The slot that has the rows of a vertex: of the leaf it is or is part of, or of its first leaf."""
     leaf = find_leaf(number, len(route))
-    branch = route[leaf.pid]
-    for depth in range(leaf.depth):
-        if isinstance(branch, int):
-            break
+    branch, depth = route[leaf.pid], 0
+    while isinstance(branch, tuple):
         branch = branch[leaf.bits >> depth & 1]
-    while not isinstance(branch, int):
-        branch = branch[0]
+        depth += 1
+    if isinstance(branch, DealtLeaf):
+        return branch.slots[leaf.bits >> depth & (len(branch.slots) - 1)]
     return branch
 
 

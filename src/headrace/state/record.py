@@ -17,7 +17,7 @@ from typing import Any
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Arrivals, Frontier, Observation
 from headrace.state.format import FORMAT
 from headrace.state.segment import SegmentMeta
-from headrace.state.split_route import SplitRoute, read_route
+from headrace.state.split_route import SplitRoute, read_route, write_branch
 
 
 class Damaged(ValueError):
@@ -287,7 +287,7 @@ def files_from_json(value: Mapping[str, list[list[Any]]]) -> Files:
 
 
 def compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return json.dumps(value, separators=(",", ":"), default=write_branch)
 
 
 def checksum(body: bytes) -> bytes:

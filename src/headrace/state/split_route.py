@@ -9,12 +9,14 @@ So a leaf at depth d is the residue class  pid + M·bits  modulo  M·2^d  of the
 hash has exactly one leaf; a split changes where rows of that leaf go and of no other; joining undoes a split; a
 tuple of slots routes by hash mod M. Policies see leaves as so many mini-partitions: `list_leaves` lists them,
 `replace_slots` puts new owners back.
-Numbers of leaves: `leaf_numbers`.
+Numbers of leaves: `leaf_numbers`. No bit of the hash parts the rows of one key: a `DealtLeaf` has parts too, over which
+the rows of one table are dealt one by one (`dealt_route`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,7 +26,7 @@ from headrace.errors import OptionError
 
 Owners = NDArray[np.int64]  # the slot of every leaf
 
-Branch: TypeAlias = "int | tuple[Branch, Branch]"
+Branch: TypeAlias = "int | tuple[Branch, Branch] | DealtLeaf"
 SplitRoute: TypeAlias = tuple[Branch, ...]
 
 DEEPEST = 8  # splits of splits: 256 parts of one mini-partition
@@ -59,14 +61,34 @@ class Leaf(NamedTuple):
         return value % pids == self.pid and (value // pids) % (1 << self.depth) == self.bits
 
 
+@dataclass(frozen=True)
+class DealtLeaf:
+    """A leaf in so many parts, a power of two: rows of the table `dealt` are each in one of them, by a hash of the whole row,
+    those of the tables `copied` in all, and all others in the first. Parts are numbered as its descendants are.
+    """
+
+    dealt: str
+    copied: tuple[str, ...]
+    slots: tuple[int, ...]  # of the parts
+
+    @property
+    def depth(self) -> int:
+        """How many bits tell the parts apart."""
+        return len(self.slots).bit_length() - 1
+
+    def list_parts(self, leaf: Leaf) -> list[Leaf]:
+        """Its parts, when it is at `leaf`."""
+        return [Leaf(leaf.pid, leaf.depth + self.depth, leaf.bits | n << leaf.depth) for n in range(len(self.slots))]
+
+
 def find_slot(route: SplitRoute, value: int) -> int:
-    """The slot of a hash."""
+    """The slot of a hash; of a leaf that is dealt, of its first part."""
     rest, pid = divmod(value, len(route))
     branch = route[pid]
-    while not isinstance(branch, int):
+    while isinstance(branch, tuple):
         branch = branch[rest & 1]
         rest >>= 1
-    return branch
+    return branch.slots[0] if isinstance(branch, DealtLeaf) else branch
 
 
 def list_leaves(route: SplitRoute) -> tuple[list[Leaf], Owners]:
@@ -79,6 +101,8 @@ def walk_leaves(branch: Branch, leaf: Leaf) -> Iterator[tuple[Leaf, int]]:
     """The leaves under a vertex, and the slot of each."""
     if isinstance(branch, int):
         yield leaf, branch
+    elif isinstance(branch, DealtLeaf):
+        yield from zip(branch.list_parts(leaf), branch.slots, strict=True)
     else:
         for half, part in zip(leaf.halves(), branch, strict=True):
             yield from walk_leaves(part, half)
@@ -89,6 +113,8 @@ def replace_slots(route: SplitRoute, slots: Sequence[int] | Owners) -> SplitRout
     names = iter([int(s) for s in slots])
 
     def rebuild(branch: Branch) -> Branch:
+        if isinstance(branch, DealtLeaf):
+            return replace(branch, slots=tuple(next(names) for _ in branch.slots))
         return next(names) if isinstance(branch, int) else (rebuild(branch[0]), rebuild(branch[1]))
 
     return tuple(rebuild(branch) for branch in route)
@@ -106,25 +132,27 @@ def split_leaf(route: SplitRoute, leaf: Leaf, slots: tuple[int, int] | None = No
             raise OptionError(f"{leaf} is split already")
         return slots if slots is not None else (branch, branch)
 
-    return _change(route, leaf, cut)
+    return change_vertex(route, leaf, cut)
 
 
 def join_leaves(route: SplitRoute, leaf: Leaf, slot: int) -> SplitRoute:
-    """Undo the split of a leaf: its halves are one again, in the given slot."""
+    """Undo the split of a leaf, or that it is dealt: its parts are one again, in the given slot."""
 
     def join(branch: Branch) -> Branch:
-        if isinstance(branch, int) or not all(isinstance(half, int) for half in branch):
+        if isinstance(branch, int) or (isinstance(branch, tuple) and not all(isinstance(half, int) for half in branch)):
             raise OptionError(f"{leaf} is not split into two leaves")
         return slot
 
-    return _change(route, leaf, join)
+    return change_vertex(route, leaf, join)
 
 
-def _change(route: SplitRoute, leaf: Leaf, change: Callable[[Branch], Branch]) -> SplitRoute:
+def change_vertex(route: SplitRoute, leaf: Leaf, change: Callable[[Branch], Branch]) -> SplitRoute:
+    """The route with something else at a vertex."""
+
     def descend(branch: Branch, depth: int) -> Branch:
         if depth == leaf.depth:
             return change(branch)
-        if isinstance(branch, int):
+        if not isinstance(branch, tuple):
             raise OptionError(f"the route has no {leaf}")
         halves = list(branch)
         side = leaf.bits >> depth & 1
@@ -136,9 +164,20 @@ def _change(route: SplitRoute, leaf: Leaf, change: Callable[[Branch], Branch]) -
 
 def read_route(value: Sequence[Any]) -> SplitRoute:
     """A route from JSON."""
-    return tuple(branch if isinstance(branch, int) else _read_pair(branch) for branch in value)
+    return tuple(map(_read_branch, value))
 
 
-def _read_pair(value: Sequence[Any]) -> tuple[Branch, Branch]:
-    left, right = read_route(value)
+def _read_branch(value: Any) -> Branch:
+    if isinstance(value, int):
+        return value
+    if isinstance(value, dict):
+        return DealtLeaf(value["dealt"], tuple(value["copied"]), tuple(value["slots"]))
+    left, right = map(_read_branch, value)
     return left, right
+
+
+def write_branch(value: object) -> object:
+    """What JSON has no notation for."""
+    if isinstance(value, DealtLeaf):
+        return {"dealt": value.dealt, "copied": value.copied, "slots": value.slots}
+    raise TypeError(f"{type(value).__name__} is not written as JSON")
