@@ -52,19 +52,42 @@ def test_types_that_cannot_be_read(spark: Any, tmp_path: Path) -> None:
     assert "ignore" not in str(error.value) and "skip" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({}, r"(?s)Expected Spark type timestamp, actual Parquet type INT64.*does not read times in nanoseconds.*coerce_timestamps='us'"),
-        ({"ts": FRAME["ts"].astype("datetime64[us]")}, r"(?s)those of 64 bits as DECIMAL\(20,0\).*Declare the stream as its files are"),
-    ],
-)  # fmt: skip
-def test_what_sparks_reader_cannot_read(spark: Any, tmp_path: Path, changed: dict[str, Any], said: str) -> None:
-    """Where Spark must compute, it reads too, and does not read all that pandas writes: the message says what to do."""
-    write_frame(tmp_path / "s", FRAME.assign(**changed))
-    query = "CREATE QUERY q AS SELECT upper(k) AS k, sum(big) AS n FROM s [RANGE 1 MINUTE] GROUP BY upper(k);"
-    run = session(spark, tmp_path / "ck", stream_sql("s", tmp_path / "s", columns=COLUMNS) + query).start(available_now=True)
-    with pytest.raises(SourceError, match=said) as error:
+QUERY = "CREATE QUERY q AS SELECT {k} AS k, sum(small) AS a, sum(wide) AS b, sum(big) AS c, max(ts) AS t FROM s [RANGE 1 MINUTE] GROUP BY {k};"
+
+
+def test_a_frame_of_pandas_through_spark(spark: Any, tmp_path: Path) -> None:
+    """Where Spark must compute it reads too, nanoseconds and microseconds file by file, and gives what the tasks' reader gives."""
+    odd = FRAME.assign(ts=FRAME["ts"] + pd.to_timedelta(999, "ns"))
+    write_frame(tmp_path / "s", odd)
+    FRAME.assign(ts=FRAME["ts"].astype("datetime64[us]"), big=FRAME["big"] + 100).to_parquet(tmp_path / "s/b.parquet")
+    odd.assign(ts=odd["ts"] - pd.to_timedelta(60 * 365, "D"), big=7).to_parquet(tmp_path / "s/c.parquet")  # of 1964
+    stream = stream_sql("s", tmp_path / "s", columns=COLUMNS, slack="SLACK 40000 DAYS", maxFilesPerTrigger=3)
+    runs = [
+        drained(spark, tmp_path / f"ck{i}", stream + QUERY.format(k=k), flush=True) for i, k in enumerate(("k", "lower(k)"))
+    ]
+    assert [run.scans is None for run in runs] == [False, True]
+    found = multiset(runs[1].results("q").arrow())
+    assert len(found) == 8 and found == multiset(runs[0].results("q").arrow())
+
+
+def test_times_without_zone_through_spark(spark: Any, tmp_path: Path) -> None:
+    """TIMESTAMP_NTZ in nanoseconds, in one of two streams."""
+    write_frame(tmp_path / "s")
+    write_frame(tmp_path / "r", FRAME.assign(ts=FRAME["ts"].astype("datetime64[us]")))
+    columns = COLUMNS.replace("ts TIMESTAMP", "ts TIMESTAMP_NTZ")
+    streams = "".join(stream_sql(n, tmp_path / n, columns=columns) for n in "sr")
+    queries = "".join(f"CREATE QUERY q{n} AS SELECT upper(k) AS k, max(ts) AS t FROM {n} [RANGE 1 HOUR] GROUP BY upper(k);" for n in "sr")
+    run = drained(spark, tmp_path / "ck", streams + queries, flush=True)
+    found = [multiset(run.results(q).arrow()) for q in ("qs", "qr")]
+    assert len(found[0]) == 2 and found[0] == found[1]
+
+
+def test_integers_too_large_through_spark(spark: Any, tmp_path: Path) -> None:
+    """An unsigned value that does not fit BIGINT ends the run by a sentence, and no file is advised to be skipped."""
+    write_frame(tmp_path / "s", FRAME.assign(big=np.array([2**63] * 6, "uint64")))
+    script = stream_sql("s", tmp_path / "s", columns=COLUMNS) + QUERY.format(k="upper(k)")
+    run = session(spark, tmp_path / "ck", script).start(available_now=True)
+    with pytest.raises(SourceError, match=r"(?s)column \[big\] is uint64 and has values too large.*DECIMAL\(20,0\)") as error:
         run.wait()
     assert "ignore" not in str(error.value) and "skip" not in str(error.value)
 

@@ -28,9 +28,9 @@ from headrace.kernels.scan import Scan, name_folder, split_by_folder, split_file
 from headrace.program.messages import Orders, Split
 from headrace.report.model import BatchReport
 from headrace.runtime.committed_results import Results
-from headrace.runtime.csv_headers import OwnHeaders
 from headrace.runtime.delivery import blame
 from headrace.runtime.driver import Driver
+from headrace.runtime.file_schemas import FileSchemas
 from headrace.runtime.idle_gate import IdleGate
 from headrace.runtime.orders import send_orders
 from headrace.runtime.slot_follower import files_reach_limit, is_behind
@@ -57,10 +57,10 @@ class Run:
         scans: tuple[Scan, ...] | None = None,
         on_batch: Callable[[BatchReport], object] | None = None,
         flush: bool = False,
-        headers: OwnHeaders | None = None,
+        schemas: FileSchemas | None = None,
         own: tuple[Scan, ...] | None = None,
     ) -> None:
-        self.spark, self.driver, self.scans, self._headers = spark, driver, scans, headers
+        self.spark, self.driver, self.scans, self._schemas = spark, driver, scans, schemas
         self.own = own  # how slots read the files of folders they own
         self.reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
         self._projection = Projection(driver.plan, driver.program)
@@ -183,8 +183,8 @@ class Run:
                     self._tasks = follower.cores
                     follower.backlog = is_behind(self._query.lastProgress) if self._query is not None else False
                 if self.scans is None:
-                    if self._headers is not None:
-                        frame = self._headers.arrange(frame, f"batch {self.manifest.version + 1}: ")
+                    if self._schemas is not None:
+                        frame = self._schemas.arrange(frame, f"batch {self.manifest.version + 1}: ")
                     rows = frame.selectExpr(*self._projection.select_list(orders))
                     task = source_task(self.driver.program, layout_of(self.driver.plan))
                     sent = rows.mapInArrow(task, payloads.EXCHANGE)

@@ -39,9 +39,9 @@ _HEADER = re.compile(
 _PARQUET_DICTIONARY = "UnsupportedOperationException: org.apache.parquet.column.values.dictionary"
 _TIME_MISMATCH = re.compile(r"Expected Spark type timestamp(?:_ntz)?, actual Parquet type INT64")
 _NANOSECONDS = (
-    "Spark's reader does not read times in nanoseconds, as pandas writes them. Write the file with microseconds "
-    "(pandas: to_parquet(…, coerce_timestamps='us', allow_truncated_timestamps=True)), or keep to expressions that are "
-    "read in the tasks, which do read them (headrace explain says which are), and start again"
+    "Spark's reader does not read times in nanoseconds, as pandas writes them, and of files that are not local Headrace does not "
+    "know which have them. Write the file with microseconds (pandas: to_parquet(…, coerce_timestamps='us', "
+    "allow_truncated_timestamps=True)), and start again"
 )
 _quieting = threading.Lock()
 _quiet = 0  # how many threads are inside

@@ -16,9 +16,9 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan
 from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
-from headrace.runtime.csv_headers import OwnHeaders
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.driver import BALANCE, open_driver
+from headrace.runtime.file_schemas import FileSchemas
 from headrace.runtime.loop import Run, read_interval
 from headrace.runtime.open_source import open_source
 from headrace.runtime.read_bounds import BoundsReader
@@ -113,7 +113,7 @@ def start(
         driver.read_bounds = BoundsReader(graph, bounds or {}, bases, lambda q: [tuple(r) for r in spark.sql(q).collect()]).read
         driver.use_tables(StaticReader(spark, tables or {}, bases), read_broadcast_limit(spark))
         driver.listen()
-        run = Run(spark, driver, scans, on_batch, flush, OwnHeaders(spark, plan.graph, opened, bases), own)
+        run = Run(spark, driver, scans, on_batch, flush, FileSchemas(spark, plan.graph, opened, bases), own)
         run.start(opened, trigger, list_folders(plan.graph, bases))
         if "availableNow" not in trigger:  # a run that goes on: results expire even if no batch comes
             driver.compact()
