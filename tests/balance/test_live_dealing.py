@@ -74,7 +74,7 @@ def test_kills_around_dealing_change_nothing(seed: int, tmp_path: Path, monkeypa
     def kill(_: Any) -> None:
         raise Killed
 
-    monkeypatch.setattr("headrace.runtime.driver.Settings", partial(Settings, pids=(4, 2, 5, 16)[seed]))
+    monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=(4, 2, 5, 16)[seed]))
     rng = random.Random(seed)
     start = partial(LocalRun, SCRIPT, path=str(tmp_path / "checkpoint"))
     calm, run = LocalRun(SCRIPT, slots=1), start(slots=3)
@@ -102,7 +102,7 @@ def test_kills_around_dealing_change_nothing(seed: int, tmp_path: Path, monkeypa
 @pytest.mark.parametrize("why", ["the set needs the key whole", "rows may wait"])
 def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that finds a leaf dealt and may not have it dealt has it whole from its first batch on."""
-    monkeypatch.setattr("headrace.runtime.driver.Settings", partial(Settings, pids=4))
+    monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=4))
     rng, where = random.Random(3), str(tmp_path / "checkpoint")
     batches = [make_batch(rng, i, 1, 60) for i in range(7)]
     run, calm = LocalRun(SCRIPT, 3, path=where), LocalRun(SCRIPT, 1)
