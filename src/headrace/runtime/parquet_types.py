@@ -32,7 +32,7 @@ def group_by_odd_columns(files: Iterable[str], columns: Columns) -> dict[tuple[t
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for path in files:
         try:
-            schema = {} if "://" in path else {f.name.lower(): f.type for f in pq.read_schema(path)}
+            schema = {} if "://" in path else _read_types(path)
         except (pa.ArrowException, OSError):
             schema = {}
         odd = [(c, _read_as(schema[c.lower()], t.strip().lower())) for c, t in columns if c.lower() in schema]
@@ -55,6 +55,14 @@ def read_odd_groups(
         frame = reader.load([literal(path) for path in files])
         parts.append(frame.select(*(_convert(c, t, dict(odd).get(c)).alias(c) for c, t in columns)))
     return unite_parts(parts)
+
+
+def _read_types(path: str) -> dict[str, pa.DataType]:
+    """The types of a file's columns, but for old times of 96 bits: Arrow calls them nanoseconds, and Spark reads them as times."""
+    footer = pq.read_metadata(path)
+    leaves = [footer.schema.column(i) for i in range(footer.num_columns)]
+    old = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
+    return {f.name.lower(): f.type for f in footer.schema.to_arrow_schema() if f.name not in old}
 
 
 def _read_as(there: pa.DataType, declared: str) -> str:
