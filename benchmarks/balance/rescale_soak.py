@@ -74,6 +74,8 @@ def soak_rescales(
                 end_run(child, signal.SIGKILL)
                 starts.append(count_batches(checkpoint))
                 kills, child = kills + 1, start_run(folder, checkpoint)
+                put_file(folder, files, rows)  # there may be no other that is not read yet
+                files += 1
                 await_batches(checkpoint, child, starts[-1] + 1)
                 killed = time.monotonic()
             time.sleep(0.05)

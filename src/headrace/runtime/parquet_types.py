@@ -58,7 +58,7 @@ def read_odd_groups(
 
 
 def _read_types(path: str) -> dict[str, pa.DataType]:
-    """The types of a file's columns, but for old times of 96 bits: Arrow calls them nanoseconds, and Spark reads them as times."""
+    """The types of a file's columns, without old times of 96 bits: Arrow calls them nanoseconds, Spark reads them as times."""
     footer = pq.read_metadata(path)
     leaves = [footer.schema.column(i) for i in range(footer.num_columns)]
     old = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
