@@ -46,7 +46,7 @@ class LiveCase:
 
     stream: str
     policy: str
-    rows: int = 200_000
+    rows: int = 400_000
     batches: int = 24
     slots: int = 8
     compete: bool = False
