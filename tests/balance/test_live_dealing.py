@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ PAIRS = "CREATE QUERY pairs AS SELECT a.k, a.v, b.w FROM a JOIN b ON a.k = b.k A
 LONELY = "CREATE QUERY lonely AS SELECT a.k, a.v FROM a ANTI JOIN b ON a.k = b.k AND b.t BETWEEN a.t - 1 AND a.t;"
 FULL = "CREATE QUERY padded AS SELECT a.v, b.w FROM a FULL JOIN b ON a.k = b.k AND b.t BETWEEN a.t - 3 AND a.t;"
 COUNTED = "CREATE QUERY counted AS SELECT k, count(*) AS n FROM pairs [RANGE 10 ON t] GROUP BY k;"
+SUMS = "CREATE QUERY sums AS SELECT k, sum(w) AS sw FROM b [RANGE 10] GROUP BY k;"
+JOINED = "CREATE QUERY joined AS SELECT a.k, a.v, sums.sw FROM a [RANGE TUMBLING 10] JOIN sums ON a.k = sums.k;"
 SCRIPT = STREAMS + PAIRS + LONELY
 QUERIES = ("pairs", "lonely")
 
@@ -39,8 +42,8 @@ def make_batch(rng: random.Random, at: int, key: int | None, rows: int = 500) ->
     return {"a": [row(0.8) for _ in range(rows)], "b": [row(0.2) for _ in range(rows // 20)]}
 
 
-def results_of(run: LocalRun) -> list[dict[str, list[Any]]]:
-    return [{q: run._read([f.path for f in m.results.get(q, ())], False) for q in QUERIES} for m in run.log.since(0)]
+def results_of(run: LocalRun, queries: Sequence[str] = QUERIES) -> list[dict[str, list[Any]]]:
+    return [{q: run._read([f.path for f in m.results.get(q, ())], False) for q in queries} for m in run.log.since(0)]
 
 
 @pytest.mark.slow
@@ -121,6 +124,27 @@ def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: 
         assert not list_dealt(run.push(**batch).route)
         calm.push(**batch)
     assert results_of(run) == results_of(calm)
+
+
+@pytest.mark.parametrize("query", ["counted", "joined"])
+def test_what_needs_a_key_whole_has_it_whole(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside joins that are dealt, an aggregation over a join and a join of an aggregation by the same key stay as they are."""
+    monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=3))
+    others = (STREAMS + PAIRS).replace("STREAM a", "STREAM c").replace("STREAM b", "STREAM d")
+    others = others.replace("a.", "c.").replace("b.", "d.").replace("FROM a JOIN b", "FROM c JOIN d").replace("pairs", "dealt")
+    script = STREAMS + {"counted": PAIRS.replace("a.k,", "a.k, a.t,") + COUNTED, "joined": SUMS + JOINED}[query] + others
+    rng, calm, run = random.Random(7), LocalRun(script, slots=1), LocalRun(script, slots=3)
+    seen: list[bool] = []
+    for i in range(8):
+        batch = make_batch(rng, i, 1, 60) | dict(zip("cd", make_batch(rng, i, 1, 60).values(), strict=True))
+        calm.push(**batch)
+        scatter_next(rng, run, 1.0)
+        seen.append(bool(list_dealt(run.push(**batch).route)))
+    calm.flush()
+    run.flush()
+    found = results_of(run, (query, "dealt"))
+    assert found == results_of(calm, (query, "dealt")) and sum(seen) > 3
+    assert all(sum(len(each[q]) for each in found) > 20 for q in (query, "dealt"))
 
 
 def test_tables_that_are_not_dealt_say_why() -> None:

@@ -162,6 +162,19 @@ def test_planned_moves_take_few_bytes() -> None:
     assert plan_moves(work, np.ones(2), size, owners, 9, np.array([0.0, 5.0])).pids.tolist() == []
 
 
+def test_room_is_made_for_a_large_piece() -> None:
+    """Three large pieces in one slot and one or two with small ones in the others: no single move helps, giving small ones away does."""
+    work = np.array([0.4] * 12 + [0.025] * 128)
+    owners = np.array([0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, *([1, 2] * 8), *(3 + n % 5 for n in range(112))])
+    loads = sum_by_slot(work, owners, 8)
+    assert loads.max() == loads[0] == pytest.approx(1.2)
+    plan = plan_moves(work, np.ones(8), work, owners, 128)
+    assert plan.slowest[-1] <= find_bound(work, np.ones(8), GOAL) and (np.diff(plan.slowest) <= 1e-9).all()
+    assert (work[plan.pids] > 0.1).sum() == 1 and len(plan.pids) < 20
+    assert not len(plan_moves(work, np.ones(8), work, owners, 5).pids)  # as many as are needed, or none
+    assert not len(plan_moves(work, np.ones(8), work, owners, 128, np.full(8, 0.01)).pids)  # nowhere room for any
+
+
 def test_a_piece_too_slow_where_it_is_goes_first() -> None:
     """A slot that is slow gives its large piece away at once, not everything around it."""
     work, owners = np.array([10.0, 1.0, 1.0, 1.0, 1.0]), np.array([0, 0, 0, 1, 1])
