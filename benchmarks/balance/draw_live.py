@@ -104,10 +104,12 @@ def rescales_table(data: dict[str, Any]) -> str:
         "median_of_changes": "batch with a change, s, median",
         "longest_warm": "longest batch, s, without the two after a start",
         "above_twice_warm": "batches above twice the median, without those",
+        "above_twice_of_slots": "of these, above twice the median of batches with as many slots",
         "longest": "longest batch, s",
         "above_twice": "batches above twice the median",
     }
     rows = [[title, str(data[key])] for key, title in names.items()]
+    rows[5:5] = [[f"with {n} slots", str(seconds)] for n, seconds in data["median_by_slots"].items()]
     for query, found in data["results"].items():
         rows.append([f"rows of {query}; missing, too many", f"{found['rows']:,}; {found['missing']}, {found['surplus']}"])
     return markdown(["", ""], rows)

@@ -103,6 +103,8 @@ def describe(checkpoint: Path, starts: list[int]) -> dict[str, Any]:
     changed = [two for one, two in pairwise(lines) if one["slots"] != two["slots"]]
     moved = {line["batch"] for line in changed} - fresh
     median = statistics.median(warm)
+    counts = {line["slots"] for line in busy}
+    usual = {n: statistics.median([line["seconds"] for line in busy if line["slots"] == n]) for n in counts}
     return {
         "batches": len(busy),
         "slot_changes": len(changed),
@@ -111,6 +113,10 @@ def describe(checkpoint: Path, starts: list[int]) -> dict[str, Any]:
         "longest_warm": round(max(warm), 3),
         "above_twice": sum(s > 2 * median for s in seconds),
         "above_twice_warm": sum(s > 2 * median for s in warm),
+        "median_by_slots": {str(n): round(usual[n], 3) for n in sorted(usual)},
+        "above_twice_of_slots": sum(
+            line["seconds"] > 2 * usual[line["slots"]] for line in busy if line["batch"] not in fresh
+        ),
         "median_of_changes": round(
             statistics.median([line["seconds"] for line in busy if line["batch"] in moved] or [0.0]), 3
         ),
