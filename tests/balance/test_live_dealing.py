@@ -126,25 +126,25 @@ def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: 
     assert results_of(run) == results_of(calm)
 
 
-@pytest.mark.parametrize("query", ["counted", "joined"])
-def test_what_needs_a_key_whole_has_it_whole(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("query", "seed"), [("counted", 7), ("counted", 8), ("joined", 7), ("joined", 9)])
+def test_what_needs_a_key_whole_has_it_whole(query: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside joins that are dealt, an aggregation over a join and a join of an aggregation by the same key stay as they are."""
     monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=3))
     others = (STREAMS + PAIRS).replace("STREAM a", "STREAM c").replace("STREAM b", "STREAM d")
     others = others.replace("a.", "c.").replace("b.", "d.").replace("FROM a JOIN b", "FROM c JOIN d").replace("pairs", "dealt")
     script = STREAMS + {"counted": PAIRS.replace("a.k,", "a.k, a.t,") + COUNTED, "joined": SUMS + JOINED}[query] + others
-    rng, calm, run = random.Random(7), LocalRun(script, slots=1), LocalRun(script, slots=3)
+    rng, calm, run = random.Random(seed), LocalRun(script, slots=1), LocalRun(script, slots=3)
     seen: list[bool] = []
     for i in range(8):
-        batch = make_batch(rng, i, 1, 60) | dict(zip("cd", make_batch(rng, i, 1, 60).values(), strict=True))
+        batch = make_batch(rng, i, i % 2, 120) | dict(zip("cd", make_batch(rng, i, 1, 120).values(), strict=True))
         calm.push(**batch)
         scatter_next(rng, run, 1.0)
         seen.append(bool(list_dealt(run.push(**batch).route)))
     calm.flush()
     run.flush()
     found = results_of(run, (query, "dealt"))
-    assert found == results_of(calm, (query, "dealt")) and sum(seen) > 3
-    assert all(sum(len(each[q]) for each in found) > 20 for q in (query, "dealt"))
+    assert found == results_of(calm, (query, "dealt")) and any(seen)
+    assert all(sum(len(each[q]) for each in found) > 5 for q in (query, "dealt"))
 
 
 def test_tables_that_are_not_dealt_say_why() -> None:

@@ -70,3 +70,22 @@ CREATE QUERY q AS SELECT x.tb AS t0, y.tb AS t1 FROM fa x JOIN fb y ON x.k = y.k
         run.push(a=rows, b=rows)
     run.flush()
     assert run.rows("q") == [(i, j) for i in range(6) for j in range(6) if i // 2 == j // 2]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "NOT (y.ts < x.ts - 3 OR y.ts > x.ts + 2)",
+        "NOT (NOT (y.ts >= x.ts - 3) OR NOT y.ts <= x.ts + 2 OR x.v > y.v)",
+        "(y.ts BETWEEN x.ts - 3 AND x.ts - 2 OR y.ts BETWEEN x.ts + 1 AND x.ts + 4)",
+        "((y.ts <= x.ts AND y.ts > x.ts - 6 AND x.v > 1) OR (y.ts - x.ts < 2 AND x.ts - y.ts <= 2))",
+        "y.ts BETWEEN x.ts - 4 AND x.ts + 4 AND x.v IS DISTINCT FROM y.v",
+        "y.ts BETWEEN x.ts - 4 AND x.ts + 4 AND x.v IS NOT DISTINCT FROM y.v",
+        "y.ts BETWEEN x.ts - 4 AND x.ts + 4 AND NOT (x.v > y.v)",
+    ],
+)
+@pytest.mark.parametrize("kind", ["", "LEFT", "FULL"])
+def test_negated_and_alternative_conditions(kind: str, condition: str) -> None:
+    """NOT before conditions, and one band or another, bound a join; NULL is not true either way."""
+    keys = "x.k = y.k AND " if kind == "FULL" else ""
+    check(f"SELECT x.ts AS xt, x.v, y.ts AS yt, y.v AS w FROM a x {kind} JOIN b y ON {keys}{condition}")

@@ -22,6 +22,18 @@ SELECT a.srcIP FROM tcp a, udp b WHERE (a.ts = b.ts AND a.len > 5) OR (a.ts = b.
 -- q$1: inner join of tcp by () on ts, udp by () on ts: t0 <= t1 +0, t1 <= t0 +0 where (`a.ts` = `b.ts` AND `a.len` > 5) OR (`a.ts` = `b.ts` AND `b.len` > 5)
 -- q: (srcIP = `a.srcIP`) from q$1
 
+-- # NOT of what is outside of a band
+SELECT a.srcIP FROM tcp a, udp b WHERE NOT (b.ts < a.ts - INTERVAL 5 SECONDS OR b.ts > a.ts OR a.len = b.len) AND a.srcIP = b.srcIP
+-- =>
+-- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t0 <= t1 +5000000, t1 <= t0 +0 where NOT (`a.len` = `b.len`)
+-- q: (srcIP = `a.srcIP`) from q$1
+
+-- # one band or another
+SELECT a.srcIP FROM tcp a JOIN udp b ON a.srcIP = b.srcIP AND (b.ts BETWEEN a.ts - INTERVAL 9 SECONDS AND a.ts OR b.ts = a.ts + INTERVAL 3 SECONDS)
+-- =>
+-- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t1 <= t0 +3000000, t0 <= t1 +9000000 where `b.ts` BETWEEN `a.ts` - INTERVAL '9' SECONDS AND `a.ts` OR `b.ts` = `a.ts` + INTERVAL '3' SECONDS
+-- q: (srcIP = `a.srcIP`) from q$1
+
 -- # the thesis' sliding-window join
 SELECT l.srcIP FROM tcp [RANGE 3 MINUTES] AS l, udp [RANGE 2 MINUTES] AS r WHERE l.srcIP = r.srcIP
 -- =>

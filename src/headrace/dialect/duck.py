@@ -247,6 +247,7 @@ _COMPARISONS: dict[type, str] = {
     exp.GT: ">",
     exp.GTE: ">=",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
 _RULES: dict[type, Callable[[_Translator, exp.Expr], Typed]] = {
     exp.Column: _Translator.column,

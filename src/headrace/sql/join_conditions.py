@@ -2,7 +2,8 @@
 
 Time is recognised in whatever words bound it: comparisons and BETWEEN of progressing columns with INTERVALs added or
 subtracted, differences and `abs` of differences, equal `window(…)` or `date_trunc(…)`. A condition that becomes a bound
-exactly is gone from the rest; one that only implies a bound (days depend on the time zone) stays there too.
+exactly is gone from the rest; one that only implies a bound (days depend on the time zone, an OR allows one band or another)
+stays there too.
 
 Columns are those of the join, `input.column`.
 """
@@ -25,6 +26,7 @@ _LONGEST = {
     "week": 170 * 3600 * SECOND,
     "month": 750 * 3600 * SECOND,
 }
+_OPPOSITE: dict[type, type[exp.Binary]] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT}
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,21 @@ def split_conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
     if isinstance(node, exp.Or):
         left, right = split_conjuncts(node.this), split_conjuncts(node.expression)
         return [*(part for part in left if part in right), node]
+    if isinstance(node, exp.Not) and (inside := _negate(node.this)) is not None:
+        return split_conjuncts(inside)
     return [node]
+
+
+def _negate(node: exp.Expr) -> exp.Expr | None:
+    """NOT of it with the NOT further in, where conditions may come of that: it is NULL where it was."""
+    if isinstance(node, exp.Paren):
+        return _negate(node.this)
+    if isinstance(node, exp.Not):
+        return exp.paren(node.this.copy())
+    if isinstance(node, exp.Or):
+        return exp.and_(*(exp.Not(this=exp.paren(side.copy())) for side in (node.this, node.expression)), wrap=False)
+    other = _OPPOSITE.get(type(node))
+    return None if other is None else other(this=node.this.copy(), expression=node.expression.copy())
 
 
 class ConditionSorter:
@@ -97,6 +113,9 @@ class ConditionSorter:
 
     # -- time --------------------
     def _is_time(self, node: exp.Expr) -> bool:
+        if isinstance(node, exp.Or):
+            self.found.gaps += self._alternatives(node)
+            return False
         if (
             isinstance(node, exp.EQ)
             and (known := self._common_window(node.this, node.expression)) is not None
@@ -121,6 +140,20 @@ class ConditionSorter:
             Gap(before, after, ticks - strict) for before, after, ticks in filter(None, terms)
         ]
         return True
+
+    def _alternatives(self, node: exp.Or) -> list[Gap]:
+        """What holds whichever side of an OR does: the wider of their bounds, where both have one."""
+        sides: list[dict[tuple[int, int], int]] = []
+        for side in (node.this, node.expression):
+            found = ConditionSorter(self.input_of, self.times, self.unit).take(split_conjuncts(side))
+            both = [(w, pair) for w in found.windows for pair in ((w.one, w.other), (w.other, w.one))]
+            sides.append({})
+            for gap in [*found.gaps, *(Gap(*pair, w.width - 1) for w, pair in both)]:
+                pair = gap.before, gap.after
+                sides[-1][pair] = min(gap.ticks, sides[-1].get(pair, gap.ticks))
+        one, two = sides
+        wider = [Gap(*pair, max(one[pair], two[pair])) for pair in sorted(one.keys() & two.keys())]
+        return [gap for gap in wider if gap not in self.found.gaps]
 
     def _difference(self, left: exp.Expr, right: exp.Expr) -> tuple[int, int, int] | None:
         """`left <= right` as t_after - t_before <= ticks."""

@@ -16,7 +16,7 @@ _LEVELS: tuple[tuple[type[exp.Expr], ...], ...] = (
     (exp.BitwiseOr,),
 )
 _BITS = tuple(kind for level in _LEVELS for kind in level)
-_EQUALITIES = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
+_EQUALITIES = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
