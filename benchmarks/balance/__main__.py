@@ -22,7 +22,7 @@ from benchmarks.balance.paper_figures import EXPERIMENTS
 
 RESULTS = Path(__file__).parent / "results"
 FOLDER = Path("out/bench/balance").absolute()
-LIVE = [f"{w}:{p}" for w in ("even", "zipf", "changing", "competing", "focused", "single") for p in ("static", "headrace")]
+LIVE = [f"{w}:{p}" for w in ("even", "zipf", "changing", "competing", "focused", "single", "hot") for p in ("static", "headrace")]
 
 
 def main(arguments: list[str]) -> None:

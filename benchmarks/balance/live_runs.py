@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 QUERY = """
 SELECT k, s, count(*) AS n, sum(v) AS total FROM events [RANGE 20 SECONDS SLIDE 1 SECOND] GROUP BY k, s HAVING count(*) > 1
 """
+JOIN = "SELECT l.k, l.s, r.s AS t FROM events l JOIN other r ON l.k = r.k AND r.ts BETWEEN l.ts - INTERVAL 2 SECONDS AND l.ts"
+RARER = 200  # times fewer rows the other stream of a join has
 LOADED_FROM = 10  # the batch before which the competing process starts
 
 
@@ -71,15 +73,17 @@ def run_case(spark: SparkSession, case: LiveCase, folder: Path) -> dict[str, Any
     """One run, from an empty checkpoint."""
     import headrace as hr
 
-    files = make_stream(folder / "data", case.stream, case.rows, case.batches)
-    inputs, checkpoint = linked(files, folder / "input"), folder / "checkpoint"
+    checkpoint, joined = folder / "checkpoint", case.stream == "hot"
     shutil.rmtree(checkpoint, ignore_errors=True)
     session = hr.Session(spark, checkpoint, case.slots, balance=case.policy, partition_by="k")
-    session.sql(
-        f"""CREATE STREAM events (ts TIMESTAMP, k INT, s INT, v INT) PROGRESSING ON ts ORDERED
-        FROM 'parquet' OPTIONS (path '{inputs}', maxFilesPerTrigger '1')"""
-    )
-    session.query("pairs", QUERY)
+    streams = {"events": (case.stream, case.rows)} | ({"other": ("few", case.rows // RARER)} if joined else {})
+    for name, (stream, rows) in streams.items():
+        inputs = linked(make_stream(folder / "data", stream, rows, case.batches), folder / f"input-{name}")
+        session.sql(
+            f"""CREATE STREAM {name} (ts TIMESTAMP, k INT, s INT, v INT) PROGRESSING ON ts ORDERED
+            FROM 'parquet' OPTIONS (path '{inputs}', maxFilesPerTrigger '1')"""
+        )
+    session.query("pairs", JOIN if joined else QUERY)
     rival, batches = Rival() if case.compete else None, Batches()
 
     def disturb(report: BatchReport) -> None:

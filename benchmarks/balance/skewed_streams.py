@@ -9,6 +9,8 @@ its rows, whichever keys they have. Each file covers ten seconds.
     changing  six rows in ten on twelve keys, twelve others after every ten batches
     focused   nine rows in ten on two of the 128 mini-partitions, both on the first slot of a new checkpoint
     single    nine rows in ten on one mini-partition, in hundreds of keys
+    hot       six rows in ten with one key
+    few       one row in a hundred with that key: what `hot` is joined with
 """
 
 from __future__ import annotations
@@ -58,12 +60,22 @@ def draw_single(rng: np.random.Generator, rows: int, batch: int) -> np.ndarray:
     return draw_focused(rng, rows, batch, (4,))
 
 
+def draw_hot(rng: np.random.Generator, rows: int, _: int, share: float = 0.6) -> np.ndarray:
+    return np.where(rng.random(rows) < share, 7, rng.integers(0, KEYS, rows))
+
+
+def draw_few(rng: np.random.Generator, rows: int, batch: int) -> np.ndarray:
+    return draw_hot(rng, rows, batch, 0.01)
+
+
 STREAMS: dict[str, Draw] = {
     "even": draw_even,
     "zipf": draw_zipf,
     "changing": draw_changing,
     "focused": draw_focused,
     "single": draw_single,
+    "hot": draw_hot,
+    "few": draw_few,
 }
 
 
