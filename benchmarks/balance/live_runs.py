@@ -7,6 +7,8 @@ mean, how many mini-partitions had moved before it, and which executor each slot
 Windows of 20 seconds that slide by one give slots twenty times the work of a source task, so a batch is mostly its slots.
 Spark's own streaming runs on the same executors, with as many state partitions as there are slots, and Flink beside it with two
 task slots; both on the same streams with fewer rows in a batch, as Spark copies a row for each of its twenty windows.
+
+The stream `hot` is joined with another: its hot key meets forty rows of the other, of which one in sixteen is a result.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ if TYPE_CHECKING:
 QUERY = """
 SELECT k, s, count(*) AS n, sum(v) AS total FROM events [RANGE 20 SECONDS SLIDE 1 SECOND] GROUP BY k, s HAVING count(*) > 1
 """
-JOIN = "SELECT l.k, l.s, r.s AS t FROM events l JOIN other r ON l.k = r.k AND r.ts BETWEEN l.ts - INTERVAL 2 SECONDS AND l.ts"
+JOIN = """
+SELECT l.k, l.s, r.s AS t FROM events l JOIN other r
+ON l.k = r.k AND r.ts BETWEEN l.ts - INTERVAL 2 SECONDS AND l.ts AND (l.s + r.s) % 16 = 0
+"""
 RARER = 200  # times fewer rows the other stream of a join has
 LOADED_FROM = 10  # the batch before which the competing process starts
 

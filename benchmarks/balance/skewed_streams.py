@@ -10,7 +10,7 @@ its rows, whichever keys they have. Each file covers ten seconds.
     focused   nine rows in ten on two of the 128 mini-partitions, both on the first slot of a new checkpoint
     single    nine rows in ten on one mini-partition, in hundreds of keys
     hot       six rows in ten with one key
-    few       one row in a hundred with that key: what `hot` is joined with
+    few       one row in ten with that key: what `hot` is joined with
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def draw_hot(rng: np.random.Generator, rows: int, _: int, share: float = 0.6) ->
 
 
 def draw_few(rng: np.random.Generator, rows: int, batch: int) -> np.ndarray:
-    return draw_hot(rng, rows, batch, 0.01)
+    return draw_hot(rng, rows, batch, 0.1)
 
 
 STREAMS: dict[str, Draw] = {
