@@ -106,7 +106,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> type[FakeSession]:
     module = ModuleType("headrace.session")
     module.Session = FakeSession  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "headrace.session", module)
-    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
+    monkeypatch.setattr("headrace.commands.run_command.need_java", lambda: None)
     monkeypatch.setattr(FakeSession, "calls", [])
     monkeypatch.setattr(FakeSession, "mode", "drains")
     return FakeSession
@@ -610,8 +610,8 @@ def test_sources_that_cannot_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, source: str, said: str
 ) -> None:
     """A missing path and a misspelt format are refused before Spark starts, by explain too."""
-    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
-    monkeypatch.setattr("headrace.cli._start_spark", lambda *_: pytest.fail("Spark was started"))
+    monkeypatch.setattr("headrace.commands.run_command.need_java", lambda: None)
+    monkeypatch.setattr("headrace.commands.run_command._start_spark", lambda *_: pytest.fail("Spark was started"))
     result = call(command, write_script(tmp_path, source), *(["--checkpoint", str(tmp_path / "ck")] if command == "run" else []))
     assert result.exit_code == 2
     assert said in result.output
@@ -623,8 +623,8 @@ def test_a_source_that_no_spark_here_has(tmp_path: Path, monkeypatch: pytest.Mon
     """An unknown format is refused before Spark starts, with or without a list of columns; a package or a Spark that runs
     already may have it, so then Spark is asked.
     """
-    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
-    monkeypatch.setattr("headrace.cli._start_spark", lambda *_: sys.exit(77))
+    monkeypatch.setattr("headrace.commands.run_command.need_java", lambda: None)
+    monkeypatch.setattr("headrace.commands.run_command._start_spark", lambda *_: sys.exit(77))
     monkeypatch.setattr("headrace.runtime.installed_sources._has_session", lambda: False)
     script = write_script(tmp_path, "'nosuch'", columns)
     run = ["run", script, "--checkpoint", str(tmp_path / "ck")]
@@ -665,8 +665,8 @@ def test_a_trigger_before_now(tmp_path: Path, script: str) -> None:
 
 def test_a_checkpoint_that_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused before Spark starts."""
-    monkeypatch.setattr("headrace.cli._need_java", lambda: None)
-    monkeypatch.setattr("headrace.cli._start_spark", lambda *_: pytest.fail("Spark was started"))
+    monkeypatch.setattr("headrace.commands.run_command.need_java", lambda: None)
+    monkeypatch.setattr("headrace.commands.run_command._start_spark", lambda *_: pytest.fail("Spark was started"))
     (tmp_path / "file").write_text("")
     result = call("run", write_script(tmp_path, "'rate'", "", on="timestamp"), "--checkpoint", str(tmp_path / "file"))
     assert result.exit_code == 2

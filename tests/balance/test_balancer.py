@@ -20,7 +20,7 @@ from headrace.balance.statistics import (
     spread_seconds,
     sum_by_slot,
 )
-from headrace.cli import POLICY_NAMES
+from headrace.commands.run_command import POLICY_NAMES
 from headrace.program.messages import NodeActivity, SlotReport, Timings
 from headrace.runtime.balancer import Balancer
 from headrace.runtime.driver import BALANCE

@@ -1,0 +1,1 @@
+"""The commands of `headrace`, by what they work on; `headrace.cli` puts them together."""

@@ -1,0 +1,71 @@
+"""What the values of options must be; a wrong one is refused before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from headrace.errors import OptionError
+
+SINKS = ("csv", "json", "parquet")
+
+
+def read_sinks(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        kind, colon, directory = value.partition(":")
+        if value != "console" and not (kind in SINKS and colon and directory):
+            raise click.BadParameter(f"{value!r}; expected console, csv:DIR, json:DIR or parquet:DIR")
+    return values
+
+
+def read_jars(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Of a jar that is not there Spark only writes a line into its log."""
+    missing = [one for one in (value or "").split(",") if one and "://" not in one and not Path(one).is_file()]
+    if missing:
+        raise click.BadParameter(f"there is no file {missing[0]!r}; expected paths of jars, separated by commas")
+    return value
+
+
+def read_settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    for value in values:
+        key, equals, _rest = value.partition("=")
+        if not (key.startswith("spark.") and equals):
+            raise click.BadParameter(f"{value!r}; expected KEY=VALUE, like spark.executor.memory=4g")
+    return dict(value.split("=", 1) for value in values)
+
+
+def read_trigger(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_trigger
+
+    return _checked(parse_trigger, value)
+
+
+def read_retain(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_retention
+
+    return _checked(parse_retention, value)
+
+
+def read_absorb(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_absorb
+
+    return _checked(parse_absorb, value)
+
+
+def read_slots(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
+    if value is None or value == "auto":
+        return value
+    if not value.isdecimal() or not 1 <= int(value) <= 1024:
+        raise click.BadParameter(f"{value!r}; expected a number from 1 to 1024, or auto")
+    return int(value)
+
+
+def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
+    try:
+        if value is not None:
+            parse(value)
+    except OptionError as e:
+        raise click.BadParameter(str(e)) from e
+    return value
