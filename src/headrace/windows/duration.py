@@ -77,35 +77,28 @@ def ticks(length: str | int, unit: Unit) -> int:
 
 def parse_trigger(trigger: str) -> int:
     """The milliseconds between two batches; 0 is as soon as there is something to read."""
-    try:
-        found = ticks(trigger, "us")
-    except OptionError as e:
-        raise OptionError(f"trigger: {e}") from e
-    if found < 0:
-        raise OptionError(f"trigger: {trigger!r} is before now; expected a duration like '5 seconds', or '0 seconds'")
-    return found // 1000
+    return _at_least(0, "trigger", trigger, "is before now; expected a duration like '5 seconds', or '0 seconds'") // 1000
 
 
 def parse_absorb(absorb: str) -> int:
     """The microseconds that rows of a burst may wait."""
-    try:
-        found = ticks(absorb, "us")
-    except OptionError as e:
-        raise OptionError(f"absorb: {e}") from e
-    if found <= 0:
-        raise OptionError(f"absorb: {absorb!r} lets nothing wait; expected a duration like '2 seconds'")
-    return found
+    return _at_least(1, "absorb", absorb, "lets nothing wait; expected a duration like '2 seconds'")
 
 
 def parse_retention(retain: str) -> float:
     """The seconds that results are kept."""
+    return _at_least(1, "retain", retain, "keeps nothing; expected a duration like '7 days'") / 1e6
+
+
+def _at_least(least: int, option: str, length: str, otherwise: str) -> int:
+    """The microseconds of an option's value."""
     try:
-        found = ticks(retain, "us")
+        found = ticks(length, "us")
     except OptionError as e:
-        raise OptionError(f"retain: {e}") from e
-    if found <= 0:
-        raise OptionError(f"retain: {retain!r} keeps nothing; expected a duration like '7 days'")
-    return found / 1e6
+        raise OptionError(f"{option}: {e}") from e
+    if found < least:
+        raise OptionError(f"{option}: {length!r} {otherwise}")
+    return found
 
 
 def _microseconds(word: str, length: str) -> int:
