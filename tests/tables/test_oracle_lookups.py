@@ -7,6 +7,7 @@ Python. So rows, windows, joins and progress must come out the same, late rows a
 from __future__ import annotations
 
 import random
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,40 @@ def test_a_lookup_is_the_stream_with_the_columns_in_it(
     for query in QUERIES:
         assert run.rows(query) == reference.rows(query), query
     assert {f.path for f in run.driver.log.late("s")} or spread == 4
+    run.close()
+
+
+INEQUALITIES = """
+CREATE STREAM s (ts TIMESTAMP, low INT, v INT) PROGRESSING ON ts SLACK 5 SECONDS FROM 'memory';
+CREATE TABLE t (at INT, x INT) FROM 'memory';
+CREATE QUERY inside AS SELECT s.ts, s.low, s.v, t.x FROM s JOIN t ON {on};
+CREATE QUERY padded AS SELECT s.ts, s.low, s.v, t.x FROM s LEFT JOIN t ON {on};
+CREATE QUERY some AS SELECT ts, low, v FROM s WHERE EXISTS (SELECT 1 FROM t WHERE {on});
+CREATE QUERY none AS SELECT ts, low, v FROM s WHERE NOT EXISTS (SELECT 1 FROM t WHERE {on});
+"""
+
+
+def test_lookups_by_inequalities_alone() -> None:
+    """Without an equality, DuckDB 2.0's LEFT, SEMI and ANTI JOIN give wrong rows for some sets of conditions in large inputs."""
+    rng = random.Random(1)
+    on = "t.at >= s.low AND t.at < s.low + 4 AND s.v <> t.x AND (s.v > 3 OR t.x < 4)"
+    table = [(rng.randrange(3000), rng.choice([None, *range(10)])) for _ in range(2500)]
+    rows = [(n * SECOND, rng.randrange(3000), rng.randrange(10)) for n in range(2600)]
+    run = LocalRun(INEQUALITIES.format(on=on), tables={"t": table})
+    run.push(s=rows)
+    run.flush()
+    at = defaultdict(list)
+    for place, x in table:
+        at[place].append(x)
+    expected: dict[str, list[tuple[Any, ...]]] = {"inside": [], "padded": [], "some": [], "none": []}
+    for row in rows:
+        near = [x for place in range(row[1], row[1] + 4) for x in at[place] if x is not None]
+        found = [(*row, x) for x in near if row[2] != x and (row[2] > 3 or x < 4)]
+        expected["inside"] += found
+        expected["padded"] += found or [(*row, None)]
+        expected["some" if found else "none"].append(row)
+    for query, wanted in expected.items():
+        assert Counter(run.rows(query)) == Counter(wanted), query
     run.close()
 
 

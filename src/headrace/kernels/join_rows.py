@@ -248,7 +248,7 @@ class _Round:
             reached = self._widen((min(ends), max(ends)), side)
             partners = self._register(1 - side, [*other.old(*reached), *other.new])
             if partners is not None:
-                # equal window numbers, not bounds of windows: without an equality DuckDB 2.0 gave rows that do have a partner
+                # equal window numbers, not bounds of windows: an ANTI JOIN needs an equality (docs/design/joins.md)
                 partners = f"(SELECT *, {_wids(window, '_t, _t')} AS _wid FROM {partners})"
                 on = [f"i{side}._wid = i{1 - side}._wid", *self._conditions(side, 1 - side)]
                 on += [self.step.condition] if self.step.condition else []

@@ -55,14 +55,22 @@ def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, view: 
     if lookup.condition is not None:
         both = {c.name: (scope if c.input == 0 else theirs)[c.column] for c in columns}
         on.append(f"({sql.translate(lookup, lookup.condition, both).sql})")
-    shown = [*(quote_name(c.name) for c in lookup.visible), *(["_ws", "_we"] if graph.is_windowed(lookup.input) else [])]
-    listed, meets = ", ".join(shown) or "1 AS _one", " AND ".join(on) or "true"
-    if lookup.kind in ("semi", "anti"):
-        word = "EXISTS" if lookup.kind == "semi" else "NOT EXISTS"
-        text = f"SELECT {listed} FROM {left} WHERE {word} (SELECT 1 FROM {right} WHERE {meets})"
-    else:
-        word = "LEFT JOIN" if lookup.kind == "left" else "JOIN"
-        text = f"SELECT {listed} FROM {left} {word} {right} ON {meets}"
+    windows = ["_ws", "_we"] if graph.is_windowed(lookup.input) else []
+    listed = ", ".join([*(quote_name(c.name) for c in lookup.visible), *windows]) or "1 AS _one"
+    meets = " AND ".join(on) or "true"
+    pairs = f"SELECT {listed} FROM {left} JOIN {right} ON {meets}"
+    partner = f"EXISTS (SELECT 1 FROM {right} WHERE {meets})"
+    if lookup.kind == "semi":
+        text = f"SELECT {listed} FROM {left} WHERE {partner}"
+    elif lookup.kind == "anti":
+        text = f"SELECT {listed} FROM {left} WHERE NOT {partner}"
+    elif lookup.kind == "inner":
+        text = pairs
+    elif keys:
+        text = f"SELECT {listed} FROM {left} LEFT JOIN {right} ON {meets}"
+    else:  # LEFT JOIN by inequalities alone is wrong in DuckDB 2.0 (docs/design/joins.md)
+        padded = [f"{'NULL AS ' if c.input else ''}{quote_name(c.name)}" for c in lookup.visible]
+        text = f"{pairs} UNION ALL SELECT {', '.join([*padded, *windows]) or '1 AS _one'} FROM {left} WHERE NOT {partner}"
     hashed = tuple(k for k, _ in keys), tuple(k for _, k in keys)
     return LookUp(view, text, source, lookup.table, names[1], read, *hashed, transit)
 
