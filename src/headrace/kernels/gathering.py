@@ -7,20 +7,20 @@ wait, as state, for the rows of that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels.operator import CEILING, Due
+from headrace.kernels.operator import CEILING, Operator
 from headrace.kernels.sql_pieces import columns, group_by, merge_list
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import GatherNode
 from headrace.state import Span
 
 
-class Gathering:
+class Gathering(Operator):
     """A `GatherNode` in one slot. Windows that end after `complete` wait; of state, those that end at `given` or before have
     been given.
     """
@@ -33,18 +33,9 @@ class Gathering:
         given: int,
         complete: int = CEILING,
     ) -> None:
+        super().__init__()
         self.node, self.space, self._read_state = node, space, read_state
         self._given, self._complete = given, complete
-        self._arrived: list[pa.Table] = []
-
-    def absorb(self, rows: pa.Table) -> None:
-        self._arrived.append(rows)
-
-    def arrived(self) -> list[pa.Table]:
-        return self._arrived
-
-    def due(self) -> Iterable[Due]:
-        return ()
 
     def advance(self, low: int, high: int) -> None:
         """The windows of this round; those of other rounds are there too, or will be."""

@@ -11,12 +11,12 @@ so a group is given when it is complete after the batch and was not before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels.operator import FLOOR, Due
+from headrace.kernels.operator import FLOOR, Operator
 from headrace.kernels.sql_pieces import columns, group_by, merge_list
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import JointNode
@@ -25,24 +25,15 @@ from headrace.state import Span
 Bounds = Sequence[tuple[int | None, int | None]]  # of each time: what its input excludes, what the join excludes
 
 
-class JointAggregation:
+class JointAggregation(Operator):
     """A `JointNode` in one slot, from the bounds `before` the batch to those `after` it."""
 
     def __init__(
         self, node: JointNode, space: Workspace, read_state: Callable[[], list[pa.Table]], before: Bounds, after: Bounds
     ) -> None:
+        super().__init__()
         self.node, self.space, self._read_state = node, space, read_state
         self._before, self._after = before, after
-        self._arrived: list[pa.Table] = []
-
-    def absorb(self, rows: pa.Table) -> None:
-        self._arrived.append(rows)
-
-    def arrived(self) -> list[pa.Table]:
-        return self._arrived
-
-    def due(self) -> Iterable[Due]:
-        return ()
 
     def advance(self, low: int, high: int) -> None:
         tables = [t for t in (*self._read_state(), *self._arrived) if t.num_rows] if self._before != self._after else []

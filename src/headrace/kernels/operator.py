@@ -12,9 +12,10 @@ every round.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,32 +40,35 @@ class Due:
     cost: Array
 
 
-class Operator(Protocol):
+class Operator(ABC):
     """The work of one node."""
+
+    def __init__(self) -> None:
+        self._arrived: list[pa.Table] = []
 
     def absorb(self, rows: pa.Table) -> None:
         """Rows that have arrived in this batch."""
-        ...
-
-    def due(self) -> Iterable[Due]:
-        """What the batch's progress will bring, as far as can be told before the first round."""
-        ...
-
-    def advance(self, low: int, high: int) -> None:
-        """Define the relations of what falls due at values in (low, high]."""
-        ...
-
-    def needed_from(self) -> int:
-        """State that covers only values before this is never looked at again."""
-        ...
-
-    def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
-        """What is needed of these tables from now on, merged and sorted by pid, and the values it covers."""
-        ...
+        self._arrived.append(rows)
 
     def arrived(self) -> list[pa.Table]:
         """What was absorbed in this batch."""
-        ...
+        return self._arrived
+
+    def due(self) -> Iterable[Due]:
+        """What the batch's progress will bring, as far as can be told before the first round."""
+        return ()
+
+    @abstractmethod
+    def advance(self, low: int, high: int) -> None:
+        """Define the relations of what falls due at values in (low, high]."""
+
+    @abstractmethod
+    def needed_from(self) -> int:
+        """State that covers only values before this is never looked at again."""
+
+    @abstractmethod
+    def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
+        """What is needed of these tables from now on, merged and sorted by pid, and the values it covers."""
 
 
 def split_rounds(dues: Iterable[Due], limit: int) -> list[tuple[int, int]]:

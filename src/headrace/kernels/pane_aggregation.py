@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from headrace.kernels.close_windows import PaneRows, define_closed
 from headrace.kernels.judge import make_bounds_table
-from headrace.kernels.operator import FLOOR, Due
+from headrace.kernels.operator import FLOOR, Due, Operator
 from headrace.kernels.sql_pieces import columns, group_by, merge_list
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import ClosedWindows, PaneNode
@@ -52,7 +52,7 @@ def find_group_bounds(before: Frontier, after: Frontier) -> GroupBounds | None:
     return GroupBounds({g: (old.get(g, floor[0]), new.get(g, floor[1])) for g in named})
 
 
-class PaneAggregation:
+class PaneAggregation(Operator):
     """A `PaneNode` in one slot, from the low-watermark `before` the batch to the one `after` it."""
 
     def __init__(
@@ -67,20 +67,17 @@ class PaneAggregation:
         round_rows: int = 0,
         groups: GroupBounds | None = None,  # of those that make progress by themselves
     ) -> None:
+        super().__init__()
         self.node, self.space, self.before, self.after = node, space, before, after
         self._read_state, self._born, self._last_report = read_state, born, last_report
         self._round_rows, self._groups = round_rows, groups
         self._ahead: PaneRows | None = None
-        self._arrived: list[pa.Table] = []
         self._rows: PaneRows | None = None
         self._loaded: list[pa.Table] | None = None
 
     def absorb(self, rows: pa.Table) -> None:
-        self._arrived.append(rows)
+        super().absorb(rows)
         self._rows = self._ahead = None
-
-    def arrived(self) -> list[pa.Table]:
-        return self._arrived
 
     def due(self) -> Iterable[Due]:
         for window in self.node.windows:

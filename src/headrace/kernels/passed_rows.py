@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headrace.kernels.operator import CEILING, Due
+from headrace.kernels.operator import CEILING, Operator
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import TransitNode
 from headrace.state import Span
 
 
-class PassedRows:
+class PassedRows(Operator):
     """A `TransitNode` in one slot."""
 
     def __init__(self, node: TransitNode, space: Workspace) -> None:
+        super().__init__()
         self.node, self.space = node, space
-        self._arrived: list[pa.Table] = []
         self._given = 0  # how many of the tables that arrived earlier rounds have had
-
-    def absorb(self, rows: pa.Table) -> None:
-        self._arrived.append(rows)
-
-    def arrived(self) -> list[pa.Table]:
-        return self._arrived
-
-    def due(self) -> Iterable[Due]:
-        return ()
 
     def advance(self, low: int, high: int) -> None:
         """Everything that has come, once: it waits for nothing."""

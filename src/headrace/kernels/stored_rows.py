@@ -7,19 +7,19 @@ nobody: joins see them while they are new, and they are not kept (unless for SEL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels.operator import FLOOR, Due
+from headrace.kernels.operator import FLOOR, Operator
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import RowNode
 from headrace.state import Span
 
 
-class StoredRows:
+class StoredRows(Operator):
     """A `RowNode` in one slot. Rows before `needed` are not needed after this batch."""
 
     def __init__(
@@ -29,19 +29,10 @@ class StoredRows:
         read_state: Callable[[int, int, Collection[int] | None], list[pa.Table]],
         needed: int,
     ) -> None:
+        super().__init__()
         self.node, self.space, self._read_state, self._needed = node, space, read_state, needed
-        self._arrived: list[pa.Table] = []
         self._seen = 0  # how many of the tables that arrived earlier rounds have had
         self.new: list[pa.Table] = []
-
-    def absorb(self, rows: pa.Table) -> None:
-        self._arrived.append(rows)
-
-    def arrived(self) -> list[pa.Table]:
-        return self._arrived
-
-    def due(self) -> Iterable[Due]:
-        return ()
 
     def advance(self, low: int, high: int) -> None:
         self.new, self._seen = self._arrived[self._seen :], len(self._arrived)
