@@ -272,6 +272,7 @@ def _describe(graph: Graph, name: str) -> str:
 
 # -- JSON --------------------
 def _make_data(plan: Plan, statistics: RateStatistics | None = None) -> dict[str, Any]:
+    queries = _find_queries(plan)
     return {
         "streams": {
             s.name: {
@@ -304,7 +305,7 @@ def _make_data(plan: Plan, statistics: RateStatistics | None = None) -> dict[str
             for t in plan.graph.tables.values()
             if t.name in plan.types
         },
-        "tables": [_table_data(plan, t) for t in _tables(plan)],
+        "tables": [_table_data(plan, t, queries[t.id]) for t in _tables(plan)],
         "exchanges": [
             {"table": e.table, "level": e.level, "by": list(e.by), "reason": e.reason} for e in plan.exchanges
         ],
@@ -314,7 +315,7 @@ def _make_data(plan: Plan, statistics: RateStatistics | None = None) -> dict[str
     }
 
 
-def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
+def _table_data(plan: Plan, table: Table, queries: list[str]) -> dict[str, Any]:
     member = plan.graph.relations[table.members[0]]
     keys = table.keys if isinstance(table, (RowTable, TransitTable)) else member.keys if isinstance(member, Aggregate) else ()
     windows = table.windows if isinstance(table, PaneTable) else ()
@@ -326,7 +327,7 @@ def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
         "pane": table.grid.width if isinstance(table, PaneTable) else None,
         "partition": list(describe_table_keys(table, keys)),
         "windows": [describe_window(w, member.unit) for w in windows],
-        "queries": _queries_of(plan, table),
+        "queries": queries,
         "keeps": plan.bounds[table.id].keeps,
         "until": plan.bounds[table.id].until,
         "early": [keys[i].sql(dialect="spark") for i in plan.early.get(table.id, ())],
@@ -335,16 +336,16 @@ def _table_data(plan: Plan, table: Table) -> dict[str, Any]:
     }
 
 
-def _queries_of(plan: Plan, table: Table) -> list[str]:
-    """The queries whose results come from a table; those of a join from the tables of all its inputs."""
-    found = []
+def _find_queries(plan: Plan) -> dict[str, list[str]]:
+    """By table, the queries whose results come from it; those of a join from the tables of all its inputs."""
+    found: dict[str, list[str]] = {id_: [] for id_ in plan.tables}
     for query in plan.schemas:
         tables = {p.table for p in plan.parts.get(query, ())}
         for name in plan.graph.reachable([query]):
             if plan.inputs_of.get(name, ("",))[0] in tables:
                 tables |= set(plan.inputs_of[name])
-        if table.id in tables:
-            found.append(query)
+        for id_ in tables.intersection(found):
+            found[id_].append(query)
     return found
 
 
@@ -365,6 +366,7 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
         nodes.append({"id": f"n:{table.id}", "label": table.label, "kind": "panes", "detail": detail})
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.feeds.get(table.id, ())]
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.row_feeds.get(table.id, ())]
+    queries = _find_queries(plan)
     for name in plan.schemas:
         relation = plan.graph.relations[name]
         nodes.append({"id": f"q:{name}", "label": name, "kind": "query", "detail": _describe(plan.graph, name)})
@@ -373,7 +375,7 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
         above = _queries_above(plan.graph, name)
         edges += [(f"q:{u}", f"q:{name}") for u in above]
         if not above:
-            edges += [(f"n:{t.id}", f"q:{name}") for t in _tables(plan) if name in _queries_of(plan, t)]
+            edges += [(f"n:{t.id}", f"q:{name}") for t in _tables(plan) if name in queries[t.id]]
     return {"nodes": nodes, "edges": [list(e) for e in dict.fromkeys(edges)]}
 
 

@@ -30,10 +30,11 @@ from headrace.windows import WindowSpec
 def infer_requirements(graph: Graph, relations: Iterable[str] | None = None) -> dict[str, Requirement]:
     """What each relation (all, or these, inputs first) requires, in the order of the graph."""
     types = collect_types(graph)
-    joins = read_joins(graph)
+    names = list(graph.relations if relations is None else relations)
+    joins = read_joins(graph, names)
     views: dict[str, Views] = {}
     found: dict[str, Requirement] = {}
-    for name in graph.relations if relations is None else relations:
+    for name in names:
         relation = graph.relations[name]
         if (join := joins.get(name)) is not None:
             sides = {alias: views[read] for alias, read in join.sides.items()}
@@ -58,12 +59,12 @@ def infer_requirements(graph: Graph, relations: Iterable[str] | None = None) -> 
     return found
 
 
-def read_joins(graph: Graph) -> dict[str, JoinDescription]:
-    """The relations that are joins, as plain data: the i-th keys of all inputs are equal.
+def read_joins(graph: Graph, names: Iterable[str]) -> dict[str, JoinDescription]:
+    """Those of these relations that are joins, as plain data: the i-th keys of all inputs are equal.
 
     Rows of a distinct come from one input, and those that are alike must meet: its keys equal themselves.
     """
-    return {name: describe_join_keys(r) for name, r in graph.relations.items() if isinstance(r, Join)}
+    return {name: describe_join_keys(r) for name in names if isinstance(r := graph.relations[name], Join)}
 
 
 def describe_join_keys(join: Join) -> JoinDescription:
