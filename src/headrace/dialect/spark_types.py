@@ -80,8 +80,8 @@ def wider(a: str, b: str, strings: bool = True) -> str | None:
             return "double"
         left, right = decimal_of(a), decimal_of(b)
         if left is not None and right is not None:
-            scale = max(left[1], right[1])
-            return decimal(min(MAX, max(left[0] - left[1], right[0] - right[1]) + scale), min(MAX, scale))
+            whole, scale = max(left[0] - left[1], right[0] - right[1]), max(left[1], right[1])
+            return decimal(min(MAX, whole + scale), min(scale, MAX - whole))
     if {a, b} == {"date", "timestamp"}:
         return "timestamp"
     atomic = {*NUMBERS, "string", "date", "timestamp"}
