@@ -39,7 +39,7 @@ def test_what_is_written_is_read(store: Store) -> None:
     store.write("a/b/c.bin", b"two!")
     with store.open_output("a/x/y.bin") as stream:
         stream.write(b"three")
-    store.sync("a/x/y.bin")
+    store.sync(["a/x/y.bin"])
     assert store.read("a/b/c.bin") == b"two!"
     with store.open_input("a/x/y.bin") as stream:
         assert stream.read() == b"three"

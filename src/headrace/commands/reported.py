@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 import click
@@ -42,6 +43,10 @@ class Reported(click.Command):
             raise
         except Exception as error:
             _fail(ctx, error, f"{type(error).__name__}: {error}", 1)
+        finally:
+            log = ctx.meta.get("spark_log")
+            if log is not None and not _size(log):
+                log.unlink(missing_ok=True)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -59,8 +64,12 @@ def _fail(ctx: click.Context, error: Exception, message: str, code: int) -> None
     click.echo(f"{click.style('Error', fg='red', bold=True)}: {message}", err=True)
     if code == 1 and not debug:
         click.echo("This is a fault of Headrace; --debug shows where it happened.", err=True)
-    if log is not None and (code == 1 or debug):
+    if log is not None and (code == 1 or debug) and _size(log):
         click.echo(f"What Spark itself wrote is in {log}.", err=True)
     elif log is not None:
         log.unlink(missing_ok=True)
     ctx.exit(code)
+
+
+def _size(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0

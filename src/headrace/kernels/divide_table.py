@@ -119,7 +119,7 @@ def write_sorted(store: Store, path: str, copy: str, rows: pa.Table) -> TableFil
         with store.open_output(path) as sink, pa.ipc.new_file(sink, table.schema, options=options) as writer:
             for a, b in pairwise(cuts):
                 writer.write_table(table.slice(a, b - a))
-        store.sync(path)
+        store.sync([path])
     return TableFile(path, copy, bounds[0][0] >> SHIFT, bounds[-1][1] >> SHIFT)
 
 

@@ -1,6 +1,7 @@
 """Files of results and late rows: Parquet, under names of one attempt alone.
 
-They are only *named* in a report; they exist for the world when the driver's manifest names them (DESIGN §5).
+They are only *named* in a report; they exist for the world when the driver's manifest names them. Whoever reports them has
+made them durable (`Store.sync`) before.
 """
 
 from __future__ import annotations

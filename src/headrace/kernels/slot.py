@@ -139,12 +139,16 @@ def run_slot(
             for each in range(orders.slots):
                 yield payloads.make_message(each, LevelProgress(after, plan.behind))
         report = merge_reports(reports, orders.segments, segments)
+        files, writing = results.close(), time.perf_counter()
+        orders.store.sync([m.path for m in report.segments] + [f.path for each in files.values() for f in each])
+        spent, synced = report.timings, time.perf_counter() - writing
+        spent = replace(spent, keep=spent.keep + synced, total=spent.total + synced)
         yield payloads.make_message(
             0,
             replace(
                 report,
-                results=results.close(),
-                timings=replace(report.timings, wait=waited, cpu=time.process_time() - busy),
+                results=files,
+                timings=replace(spent, wait=waited, cpu=time.process_time() - busy),
                 sources=tuple(sources) if slot == 0 else (),
                 executor=name_executor(),
                 peak_memory=measure_peak(),

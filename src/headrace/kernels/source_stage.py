@@ -84,6 +84,8 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
             if query.stream == name:
                 results[query.query] = (*results.get(query.query, ()), *_write_rows(con, orders, program, query))
         chunk.leave(con)
+    written = [*(c.files for c in counts.values()), *results.values()]
+    orders.store.sync([file.path for files in written for file in files])
     for slot in range(orders.slots):
         told = SourceReport(seen, counts, results, sent) if slot == 0 else SourceReport(seen, sent=sent)
         yield payloads.make_message(slot, told)

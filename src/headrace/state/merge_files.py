@@ -134,7 +134,7 @@ def _write(
         if waiting:
             writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=_GROUP_ROWS)
         writer.add_key_value_metadata({_VERSIONS: json.dumps(versions, separators=(",", ":"))})
-    store.sync(path)
+    store.sync([path])
     return total
 
 

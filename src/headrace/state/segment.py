@@ -113,19 +113,17 @@ def write_segment(
     input: int = 0,
     waiting: bool = False,
 ) -> SegmentMeta:
-    """Write state rows, already sorted by `pid`, as the segment `path`; durable when it returns."""
+    """Write state rows, already sorted by `pid`, as the segment `path`; durable after `Store.sync`."""
     if "pid" not in table.column_names or table.schema.field("pid").type != pa.uint16() or table["pid"].null_count:
         raise InternalError(f"state of {node}: expected a column pid uint16 without nulls, got {table.schema}")
     ends = pid_ends(node, table)
     metadata = {**(table.schema.metadata or {}), ENDS: json.dumps([list(ends), list(ends.values())])}
     table = table.combine_chunks().replace_schema_metadata(metadata)
     options = LOCAL if store.is_local else REMOTE
-    with store.explain(path, "write"):
-        with store.open_output(path) as sink:
-            with pa.ipc.new_file(sink, table.schema, options=options) as writer:
-                writer.write_table(table)
-            size = sink.tell()
-        store.sync(path)
+    with store.explain(path, "write"), store.open_output(path) as sink:
+        with pa.ipc.new_file(sink, table.schema, options=options) as writer:
+            writer.write_table(table)
+        size = sink.tell()
     rows = table.num_rows
     return SegmentMeta(path, node, rows, size, tuple(ends), span, rows, epoch, tier, input, waiting=waiting)
 

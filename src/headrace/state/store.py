@@ -18,6 +18,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -124,10 +125,11 @@ class Store:
         with self.explain(rel, "read"):
             return self._disk.open_input(self.check_path(rel))
 
-    def sync(self, rel: str) -> None:
-        """Make a file written through `open_output` survive a power cut."""
-        with self.explain(rel, "write"):
-            self._disk.sync(self.check_path(rel))
+    def sync(self, rels: Sequence[str]) -> None:
+        """Make files written through `open_output` survive a power cut."""
+        for rel in rels[:1]:
+            with self.explain(rel, "write"):
+                self._disk.sync([self.check_path(one) for one in rels])
 
     def scan(self, prefix: str = "") -> Entries:
         """All files in the directory `prefix` and below, sorted by path; none if there is no directory."""
