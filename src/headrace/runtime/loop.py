@@ -32,6 +32,7 @@ from headrace.runtime.delivery import blame
 from headrace.runtime.driver import Driver
 from headrace.runtime.file_schemas import FileSchemas
 from headrace.runtime.idle_gate import IdleGate
+from headrace.runtime.offset_log import flush_offset_log
 from headrace.runtime.orders import send_orders
 from headrace.runtime.slot_follower import files_reach_limit, is_behind
 from headrace.runtime.source_frame import Projection, files_of, layout_of, list_files, unite_streams
@@ -287,6 +288,7 @@ class Run:
         started = time.time()
         with send_orders(self.spark, orders):
             reports = [payloads.read_message(bytes(r["payload"])) for r in job.collect()]
+        flush_offset_log(self.driver.store, batch_id)
         report = self.driver.commit(orders, reports, batch_id, started, time.time() - started)
         self._idle_since = time.monotonic()
         self.reports.append(report)

@@ -20,6 +20,7 @@ from headrace.runtime.delivery import Delivery
 from headrace.runtime.driver import BALANCE, open_driver
 from headrace.runtime.file_schemas import FileSchemas
 from headrace.runtime.loop import Run, read_interval
+from headrace.runtime.offset_log import drop_torn_logs
 from headrace.runtime.open_source import open_source
 from headrace.runtime.read_bounds import BoundsReader
 from headrace.runtime.read_static import StaticReader
@@ -107,6 +108,7 @@ def start(
             driver.absorb_bursts(absorb)
         driver.retention = Retention(retain=retain)
         driver.file.save(store)
+        drop_torn_logs(store, driver.manifest.batch_id)
         trim_source_logs(store, [dict(stream.options) for stream in plan.graph.streams.values()])
         driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
         driver.delivery.catch_up()
