@@ -99,13 +99,14 @@ def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requir
     found = []
     for view in views:
         traced = [view.trace(key) for key in usable]
-        by_stream = []
+        by_stream, values = [], []
         for stream in view.streams:
             expressions = [t.get(stream) for t in traced if not isinstance(t, str)]
             of = types.get(stream, {})
-            keys = [recognize_key(e, of, as_value=not alone) if e is not None else None for e in expressions]
+            values = [recognize_key(e, of, as_value=True) if e is not None else None for e in expressions]
+            keys = [recognize_key(e, of) if e is not None else None for e in expressions] if alone else values
             by_stream.append((stream, tuple(keys)))
-        found.append(KeyView(tuple(by_stream)))
+        found.append(KeyView(tuple(by_stream), tuple(values) if alone and tuple(values) != by_stream[0][1] else ()))
     ban = find_window_ban(relation.window)
     return Requirement(
         relation.name,
