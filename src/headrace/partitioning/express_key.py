@@ -35,7 +35,7 @@ def express_key(
 ) -> frozenset[str]:
     """All ways found to compute `key` of `given`; none: it is not known from them. `types` are those of the attributes.
 
-    Without `as_value` a way only has to tell apart what the key does: f(x + 7) is known where x is, and may be found as f of it.
+    Without `as_value` a way only has to tell apart what the key does: f(x + 7) is known where x is, and is found as f of it.
     """
     keys = tuple(given)
     direct = _find_direct(key, keys, nested=False)

@@ -33,7 +33,7 @@ from headrace.partitioning.stream_partitioning import (
 class KeyView:
     """The numbered keys along one way: by stream, as attributes of it; None where the stream does not have the key.
 
-    Where only one stream is asked, keys tell what is told apart (x for x + 7), and `values` are the same keys as they are written.
+    Where only one stream is asked, keys say what is told apart (x for x + 7); `values` are the same keys as they are written.
     """
 
     keys: tuple[tuple[str, tuple[PartitioningKey | None, ...]], ...]
