@@ -94,3 +94,34 @@ def test_joins_of_aggregations_run_where_these_are(key: str) -> None:
     )
     assert sorted(repr(tuple(row[:5])) for row in run.rows("j")) == expected
     run.close()
+
+
+MIXED = """
+CREATE STREAM s (t BIGINT, x INT, v INT) PROGRESSING ON t SLACK 3 FROM 'memory';
+CREATE STREAM r (t BIGINT, x BIGINT, v INT) PROGRESSING ON t SLACK 3 FROM 'memory';
+"""
+
+
+@pytest.mark.parametrize(("key", "levels"), [("x", 1), ("x & 65520", 1), ("x DIV 3", 1), ("abs(x)", 2), ("x & 4294967295", 2)])
+def test_an_aggregation_by_the_narrower_of_two_types(key: str, levels: int) -> None:
+    """INT and BIGINT are compared and hashed as BIGINT: results stay where they are, for a key that has the same value as one."""
+    script = f"""
+      CREATE QUERY j AS SELECT a.t, a.x, a.v FROM s AS a LEFT JOIN r AS b ON a.x = b.x AND b.t BETWEEN a.t - 2 AND a.t + 2;
+      CREATE QUERY q AS SELECT {key} AS k, count(*) AS n FROM j [RANGE 20] GROUP BY {key};
+      CREATE QUERY u AS SELECT k, sum(n) AS n FROM q [RANGE 40] GROUP BY k;"""
+    run = LocalRun(MIXED + script, slots=4)
+    assert run.plan.levels == levels
+    s, r = ([(t, x, v) for t, x, _, v in make_rows(seed, 160)] for seed in (7, 8))
+    run.push(s=s[:80], r=r[:80])
+    run.rescale(3)
+    run.push(s=s[80:], r=r[80:])
+    run.flush()
+    pairs = [(t, x) for t, x, _ in s for _ in range(max(1, sum(y == x is not None and t - 2 <= w <= t + 2 for w, y, _ in r)))]
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE j (t BIGINT, x INT)")
+        con.executemany("INSERT INTO j VALUES (?, ?)", pairs)
+        by = key.replace("DIV", "//")
+        for query, window in (("q", 20), ("u", 40)):
+            found = con.sql(f"SELECT {by} AS k, count(*) AS n, t // {window} * {window} FROM j GROUP BY ALL").fetchall()
+            assert sorted(repr((row[0], int(row[1]), row[2])) for row in run.rows(query)) == sorted(map(repr, found))
+    run.close()

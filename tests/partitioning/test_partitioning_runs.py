@@ -88,3 +88,49 @@ def test_an_expression_of_a_key_needs_one_exchange(window: str) -> None:
     assert run.plan.levels == 1
     assert [e.by for e in run.plan.exchanges] == [("x & 65280",)]
     run.close()
+
+
+@pytest.mark.parametrize(
+    ("key", "by"),
+    [
+        ("abs(x - 5)", "abs(`x` - 5)"),
+        ("abs(-x)", "abs(-`x`)"),
+        ("CAST(CAST(x AS BIGINT) * y AS STRING)", "CAST(CAST(`x` AS BIGINT) * `y` AS STRING)"),
+        ("lower(CAST(y AS STRING))", "lower(CAST(`y` AS STRING))"),
+    ],
+)
+def test_a_function_of_what_loses_nothing_needs_one_exchange(key: str, by: str) -> None:
+    """State is partitioned by the value of the expression as it is written, not by that of what tells the same rows apart."""
+    text = f"""{STREAM}
+      CREATE QUERY base AS SELECT x, y, count(*) AS n FROM s [RANGE 10] GROUP BY x, y;
+      CREATE QUERY same AS SELECT {key} AS v, sum(n) AS m FROM base GROUP BY {key};
+      CREATE QUERY own AS SELECT {key} AS v, sum(n) AS m FROM base [RANGE 40] GROUP BY {key};"""
+    run = LocalRun(text, slots=3)
+    assert run.plan.levels == 1
+    assert [e.by[0].lower() for e in run.plan.exchanges] == [by.replace("`", "").lower()]
+    rows = make_rows(5, 160)
+    run.push(s=rows[:80])
+    run.rescale(2)
+    run.push(s=rows[80:])
+    run.flush()
+    for name, window in (("same", 10), ("own", 40)):
+        assert sort([r[:3] for r in run.rows(name)]) == sort(expect(rows, key, window))
+    run.close()
+
+
+@pytest.mark.parametrize(
+    ("key", "above"), [("x + 7", "abs(d)"), ("CAST(y AS STRING)", "lower(d)"), ("x >> 4", "abs(d)"), ("x & 65280", "d % 7 + d")]
+)
+def test_a_function_of_a_key_that_is_an_expression(key: str, above: str) -> None:
+    """What a query gives is a key as it is written: a function of it stays in its slots."""
+    text = f"""{STREAM}
+      CREATE QUERY base AS SELECT {key} AS d, count(*) AS n FROM s [RANGE 10] GROUP BY {key};
+      CREATE QUERY up AS SELECT {above} AS v, sum(n) AS m FROM base GROUP BY {above};"""
+    run = LocalRun(text, slots=3)
+    assert run.plan.levels == 1
+    rows = make_rows(6, 120)
+    run.push(s=rows)
+    run.flush()
+    written = above.replace("d ", f"({key}) ").replace("+ d", f"+ ({key})").replace("(d)", f"({key})")
+    assert sort([r[:3] for r in run.rows("up")]) == sort(expect(rows, written, 10))
+    run.close()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp, parse_one
 
 from headrace.partitioning.express_key import express_key, number_columns
+from headrace.partitioning.partitioning_key import width_of
 from headrace.partitioning.recognize_key import recognize_key
 
 
@@ -31,3 +32,20 @@ def carry_partition(
             return None
         found.append(parse_one(number_columns(min(ways), [n for n, _ in outputs]), dialect="spark"))
     return tuple(found)
+
+
+def is_wider(type_: str, other: str) -> bool:
+    """Whether every integer of the other type is one of this type too."""
+    return (width_of(type_) or 0) > (width_of(other) or 64)
+
+
+def cast_columns(key: str | exp.Expr, types: Mapping[str, str]) -> str | exp.Expr:
+    """What rows are partitioned by, where some columns were hashed in another type than they have."""
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        wider = types.get(node.name) if isinstance(node, exp.Column) else None
+        return exp.cast(node, wider.upper(), dialect="spark") if wider is not None else node
+
+    if isinstance(key, str):
+        return visit(exp.column(key, quoted=True)) if key in types else key
+    return key.transform(visit)

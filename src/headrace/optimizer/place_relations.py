@@ -3,9 +3,10 @@
 A table over rows is partitioned as the search over all that reads it chooses (`partitioning/choose_table_keys.py`): by
 some of its keys, or by expressions of them, so that aggregations downstream run in the same slots. An aggregation over
 windowed rows whose groups are not together where it reads them needs an exchange of its own, to the slots of the next
-level, by those of its keys that its readers also group by (`partitioning/common_keys.py`). Derivations keep the
-partitioning of their input as long as it can be told from their columns; the hash of another type may be another slot,
-so a union that changes the type of a partitioning column loses it.
+level, by expressions of its keys that serve what stands on it too (`partitioning/choose_exchange_keys.py`). Derivations
+keep the partitioning of their input as long as it can be told from their columns; the hash of another type may be another
+slot, so a union that changes the type of a partitioning column loses it. A join that compares integers of two types hashes the
+wider one, and what reads the narrower column stays in its slots by hashing a cast of it.
 
 The inputs of a join are kept as tables of rows, by its keys, or by fewer or coarser ones where its inputs are partitioned so
 already or what reads its results can then stay in the same slots; joins that agree on an input and its keys share one. They
@@ -35,7 +36,7 @@ from headrace.dialect.duck import translate
 from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
-from headrace.optimizer.carry_partition import carry_partition
+from headrace.optimizer.carry_partition import carry_partition, cast_columns, is_wider
 from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
 from headrace.optimizer.keep_folders import find_folder_keys, number_keys, show_folders, uses_key
 from headrace.optimizer.plan import (
@@ -51,6 +52,7 @@ from headrace.optimizer.plan import (
 )
 from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column
 from headrace.partitioning.advise_partitioning import read_proposal
+from headrace.partitioning.choose_exchange_keys import choose_exchange_keys
 from headrace.partitioning.choose_table_keys import (
     TableKey,
     TablePlacement,
@@ -59,6 +61,7 @@ from headrace.partitioning.choose_table_keys import (
 )
 from headrace.partitioning.common_keys import common_keys
 from headrace.partitioning.plan_cost import RateStatistics
+from headrace.partitioning.recognize_key import recognize_key
 from headrace.partitioning.restrictions import StreamRestriction, read_restrictions
 from headrace.windows import share_grid
 
@@ -143,9 +146,18 @@ class _Placing:
             pids, known = self.plan.settings.pids, self._find_rates(name)
             placement = choose_table_keys(self.graph, members, readers, pids, self.limits, known)
             if placement is None or not self._can_compute(name, placement.keys):
-                placement = TablePlacement(common_keys(self.graph, members, readers))
+                placement = self._choose_own_keys(members)
         self.placements |= dict.fromkeys((m.name for m in members), placement)
         return placement.keys
+
+    def _choose_own_keys(self, members: list[Aggregate]) -> TablePlacement:
+        """Of a table that no partitioning of the streams serves: keys for what reads it, or all."""
+        name, readers, given = members[0].name, self._list_readers(members), members[0].input
+        if not self.plan.settings.by_expressions:
+            return TablePlacement(common_keys(self.graph, members, readers))
+        types, pids = self.plan.types.get(given, {}), self.plan.settings.pids
+        placement = choose_exchange_keys(self.graph, members, readers, pids, types, self._find_rates(name))
+        return placement if self._can_compute(name, placement.keys) else TablePlacement(tuple(range(len(members[0].keys))))
 
     def _find_rates(self, name: str) -> RateStatistics | None:
         """What was measured, for what is new; what is older was placed without."""
@@ -235,16 +247,22 @@ class _Placing:
     def _show_join_keys(
         self, join: Join | TemporalJoin, keys: tuple[TableKey, ...]
     ) -> tuple[str | exp.Expr, ...] | None:
-        """How a join's results show what they are partitioned by: columns that always have the value that was hashed."""
+        """How a join's results show what they are partitioned by: columns that always have the value that was hashed, or casts
+        of such columns, where integers of two types were compared.
+        """
         always = {"full": 0, "inner": len(join.inputs)}.get(join.kind, 1)
         types = self.plan.joins.get(join.name)
-        outputs: list[tuple[str, exp.Expr]] = []
+        same: list[tuple[str, exp.Expr]] = []
+        narrower: dict[str, tuple[exp.Expr, str]] = {}
         for column in join.visible:
             for i, key in enumerate(join.inputs[column.input].keys if column.input < always else ()):
-                same = types is None or types.keys[i] == types.inputs[column.input][i]
-                if same and isinstance(key, exp.Column) and key.name == column.column:
-                    outputs.append((column.name, exp.column(f"k{i}")))
-        return carry_partition(_write_keys(keys), outputs, {})
+                if isinstance(key, exp.Column) and key.name == column.column:
+                    if types is None or types.keys[i] == types.inputs[column.input][i]:
+                        same.append((column.name, exp.column(f"k{i}")))
+                    elif self.plan.settings.by_expressions and is_wider(types.keys[i], types.inputs[column.input][i]):
+                        narrower[column.name] = exp.column(f"k{i}"), types.keys[i]
+        shown = carry_partition(_write_keys(keys), [*same, *((n, k) for n, (k, _) in narrower.items())], {})
+        return shown and tuple(cast_columns(key, {n: t for n, (_, t) in narrower.items()}) for key in shown)
 
     def _is_local(self, join: Join | TemporalJoin, number: int, part: Part, wanted: tuple[TableKey, ...]) -> bool:
         """Whether rows of an input are in the slots where the join wants them."""
@@ -379,7 +397,11 @@ class _Placing:
         local_keys = self._hash_alike(relation.name, kept, parts) if kept is not None else None
         by_folder = relation.window is not None and not relation.joint and self._find_folders(relation.input, relation.keys)
         local_keys = by_folder or local_keys
-        by = local_keys if local_keys is not None else common_keys(self.graph, [relation], self._list_readers([relation]))
+        by = local_keys
+        if by is None:
+            placement = self.plan.settings.placements.get(relation.name) or self._choose_own_keys([relation])
+            self.placements[relation.name] = placement
+            by = placement.keys
         local = local_keys is not None and not find_leaves(self.graph, relation.input)
         table = self._make_table(relation, max(p.level for p in parts) + (not local), by)
         self.tables[table.id] = table
@@ -401,22 +423,35 @@ class _Placing:
             if isinstance(key, str):
                 found.append(int(key[1:]))
                 continue
-            text = key.sql(dialect="spark")
-            if {self._type_of(self.tables[p.table], i) for p in parts} != {self._type_of_key(reader, text)}:
+            text = self._widen_key(reader, key.sql(dialect="spark"), {self._type_of(self.tables[p.table], i) for p in parts})
+            if text is None:
                 return None
             found.append(text)
         return tuple(found)
+
+    def _widen_key(self, reader: str, text: str, hashed: set[str]) -> str | None:
+        """An expression in the type in which it was hashed; None if it may be another value there."""
+        type_ = self._type_of_key(reader, text)
+        if hashed == {type_}:
+            return text
+        wider = next(iter(hashed)) if len(hashed) == 1 else ""
+        known = recognize_key(parse_one(text, dialect="spark"), self._types_of_keys(reader), as_value=True)
+        if known is None or known.column is None or not is_wider(wider, type_):
+            return None
+        return f"CAST({text} AS {wider.upper()})"
+
+    def _types_of_keys(self, member: str) -> dict[str, str]:
+        typed = self.plan.aggregates.get(member) or self.plan.joins.get(member)
+        return {} if typed is None else {f"k{i}": t for i, t in enumerate(typed.keys)}
 
     def _type_of(self, table: Table, position: int) -> str:
         return self._type_of_key(table.members[0], table.partition[position])
 
     def _type_of_key(self, member: str, key: TableKey) -> str:
         """The type in which a table's partitioning key is hashed; unknown where a set is only checked."""
-        typed = self.plan.aggregates.get(member) or self.plan.joins.get(member)
-        if typed is None:
-            return ""
+        types = self._types_of_keys(member)
         text = f"k{key}" if isinstance(key, int) else key
-        return translate(parse_one(text, dialect="spark"), {f"k{i}": t for i, t in enumerate(typed.keys)}).type
+        return translate(parse_one(text, dialect="spark"), types).type if types else ""
 
     def _make_table(self, relation: Aggregate, level: int, partition: tuple[TableKey, ...]) -> Table:
         keys = ", ".join(k.sql(dialect="spark") for k in relation.keys) or "all"

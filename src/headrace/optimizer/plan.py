@@ -49,6 +49,7 @@ class Settings:
     folders: Mapping[str, str] = field(default_factory=dict)  # stream -> the folder its files are known to be in
     partition_by: str | None = None  # partition by this where it serves, like 'srcIP, destIP'; None: by what is best
     limited: bool = True  # whether PARTITIONABLE BY limits what state is partitioned by
+    by_expressions: bool = True  # whether keys of exchanges of results are expressions, and casts to wider integers keep a hash
     by_folder: frozenset[str] | None = None  # streams whose folders are kept apart (PARTITIONED BY); None: all that can be
     placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # aggregation or join -> as its state is kept
     measured: RateStatistics | None = None  # by earlier batches; places tables that are newer than `settled`
@@ -274,7 +275,7 @@ class Plan:
     inputs_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # join -> the table of each input
     parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     exchanges: tuple[Exchange, ...] = ()
-    placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # of aggregations over rows, and of joins
+    placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # of joins, and of aggregations with an exchange
     by_folder: frozenset[str] = frozenset()  # tables whose rows stay where the source has them
     bounds: Mapping[str, StateBound] = field(default_factory=dict)  # by table
     columns: Mapping[str, tuple[SourceColumn, ...]] = field(default_factory=dict)  # by stream

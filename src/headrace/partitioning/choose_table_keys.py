@@ -23,13 +23,14 @@ from dataclasses import dataclass
 from headrace.logical.graph import Aggregate, Graph, Join, Rows, inputs_of
 from headrace.partitioning.express_key import GIVEN
 from headrace.partitioning.plan_cost import DECLARED, RateStatistics
-from headrace.partitioning.requirement import find_partition_steps
+from headrace.partitioning.requirement import Requirement, find_partition_steps
 from headrace.partitioning.restrictions import Restrictions
 from headrace.partitioning.search_partitioning import (
     PartitioningChoice,
     describe_workload,
     search_partitioning,
 )
+from headrace.partitioning.stream_partitioning import Partitioning, Types
 
 TableKey = int | str  # the number of a group-by value, or an expression over k0, k1, …
 
@@ -60,12 +61,19 @@ def choose_table_keys(
     choice = search_partitioning(plan, {s: one for s, one in (limits or {}).items() if s in requirement.sources})
     if any(m.name not in choice.cost.compatible for m in members):
         return None
-    steps = find_partition_steps(requirement, choice.partitioning, plan.types)
+    keys = write_table_keys(requirement, choice.partitioning, plan.types)
+    if keys is None:
+        return None
+    return TablePlacement(keys, _list_sets(choice, requirement.streams), describe_numbers(choice, members[0].name))
+
+
+def write_table_keys(requirement: Requirement, partitioning: Partitioning, types: Types) -> tuple[TableKey, ...] | None:
+    """The keys of a partitioning as expressions of a node's group-by values; None if they are not."""
+    steps = find_partition_steps(requirement, partitioning, types)
     if steps is None:
         return None
     keys = tuple(_number_keys(step, requirement.numbers) for step in steps)
-    ordered = tuple(sorted(keys)) if all(isinstance(k, int) for k in keys) else keys
-    return TablePlacement(ordered, _list_sets(choice, requirement.streams), _describe_numbers(choice, members[0].name))
+    return tuple(sorted(keys)) if all(isinstance(k, int) for k in keys) else keys
 
 
 def choose_join_keys(
@@ -95,14 +103,14 @@ def choose_join_keys(
     if steps is None or any(requirement.numbers[n] < 0 for n in used):
         return None
     keys = tuple(_number_keys(step, requirement.numbers) for step in steps)
-    return TablePlacement(keys, _list_sets(choice, requirement.streams), _describe_numbers(choice, join.name))
+    return TablePlacement(keys, _list_sets(choice, requirement.streams), describe_numbers(choice, join.name))
 
 
 def _list_sets(choice: PartitioningChoice, streams: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((s, choice.partitioning.text_of(s)) for s in streams)
 
 
-def _describe_numbers(choice: PartitioningChoice, name: str) -> str:
+def describe_numbers(choice: PartitioningChoice, name: str) -> str:
     """Where the numbers come from by which a node got its partitioning: what was measured before what was declared."""
     if sum(name in c.cost.compatible for c in choice.candidates) < 2:
         return ""

@@ -1,10 +1,9 @@
-"""The keys a node is partitioned by: those its readers group by too.
+"""The keys a node is partitioned by: those its readers group by too, by columns alone.
 
-A node may be partitioned by any subset of its group-by keys (document 000 §3.3). An aggregation downstream
-runs in the same slot, without an exchange, if the rows it groups are there already: if it groups by every
-column the node is partitioned by. So the choice is the keys common to a node and its readers, reader by
-reader while something is left; a reader that shares nothing with the rest gets an exchange of its own. This
-looks at columns only; expressions on columns and costs are not weighed.
+So were exchanges of results placed before `choose_exchange_keys.py` chose them by expressions, and a checkpoint that began
+so goes on so: its plan file does not say by what such a table is partitioned, and state never moves to another hash.
+A node may be partitioned by any subset of its group-by keys (document 000 §3.3). The choice is the keys common to a node and its
+readers, reader by reader while something is left; a reader that shares nothing with the rest gets an exchange of its own.
 """
 
 from __future__ import annotations

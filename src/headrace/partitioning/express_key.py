@@ -14,7 +14,13 @@ import sqlglot
 from sqlglot import exp
 
 from headrace.partitioning.coarsening import find_remaining_step
-from headrace.partitioning.partitioning_key import PartitioningKey, needs_quotes, write_coarsening
+from headrace.partitioning.partitioning_key import (
+    PartitioningKey,
+    drop_brackets,
+    make_opaque_key,
+    needs_quotes,
+    write_coarsening,
+)
 from headrace.partitioning.recognize_key import is_deep, is_volatile, recognize_key
 
 GIVEN = "_k"
@@ -22,20 +28,28 @@ Given = tuple[PartitioningKey | None, ...]
 
 
 def express_key(
-    key: PartitioningKey, given: Sequence[PartitioningKey | None], types: Mapping[str, str] | None = None
+    key: PartitioningKey,
+    given: Sequence[PartitioningKey | None],
+    types: Mapping[str, str] | None = None,
+    as_value: bool = True,
 ) -> frozenset[str]:
-    """All ways found to compute `key` of `given`; none: it is not known from them. `types` are those of the attributes."""
+    """All ways found to compute `key` of `given`; none: it is not known from them. `types` are those of the attributes.
+
+    Without `as_value` a way only has to tell apart what the key does: f(x + 7) is known where x is, and is found as f of it.
+    """
     keys = tuple(given)
     direct = _find_direct(key, keys, nested=False)
     if direct or key.column is not None or is_deep(key.expression):
         return direct
-    return _express_opaque(key, keys, tuple(sorted((types or {}).items())))
+    return _express_opaque(key, keys, tuple(sorted((types or {}).items())), as_value)
 
 
 @lru_cache(maxsize=65536)
-def _express_opaque(key: PartitioningKey, given: Given, types: tuple[tuple[str, str], ...]) -> frozenset[str]:
-    found = _express_parts(key.expression, given, dict(types))
-    return frozenset() if found is None else frozenset({found.sql(dialect="spark")})
+def _express_opaque(
+    key: PartitioningKey, given: Given, types: tuple[tuple[str, str], ...], as_value: bool
+) -> frozenset[str]:
+    found = _express_parts(key.expression, given, dict(types), as_value)
+    return frozenset() if found is None else frozenset({drop_brackets(found).sql(dialect="spark")})
 
 
 @lru_cache(maxsize=65536)
@@ -53,24 +67,33 @@ def _find_direct(key: PartitioningKey, given: Given, nested: bool) -> frozenset[
     return frozenset(found)
 
 
-def _express_parts(e: exp.Expr, given: Given, types: Mapping[str, str]) -> exp.Expr | None:
+def _express_parts(e: exp.Expr, given: Given, types: Mapping[str, str], as_value: bool) -> exp.Expr | None:
     """The expression with every part that is known replaced; None if some column is not."""
     if is_volatile(e):
         return None
     if e.find(exp.Column) is None:
         return e.copy()
-    if not isinstance(e, exp.Paren):
-        part = recognize_key(e, types)
-        direct = _find_direct(part, given, nested=True) if part is not None else frozenset()
-        if direct:
-            return _parenthesize(min(direct))
+    if isinstance(e, exp.Paren):
+        return _replace_parts(e, given, types, as_value)
+    # the type counts in what is around a part: CAST(x AS BIGINT) * y has room where x * y has none
+    part = make_opaque_key(e, types) if e.find(exp.Cast) else recognize_key(e, types, as_value=True)
+    found = _find_part(part, given) or _replace_parts(e, given, types, as_value)
+    return found if found is not None or as_value else _find_part(recognize_key(e, types), given)
+
+
+def _find_part(part: PartitioningKey | None, given: Given) -> exp.Expr | None:
+    direct = _find_direct(part, given, nested=True) if part is not None else frozenset()
+    return _parenthesize(min(direct)) if direct else None
+
+
+def _replace_parts(e: exp.Expr, given: Given, types: Mapping[str, str], as_value: bool) -> exp.Expr | None:
     if isinstance(e, exp.Column):
         return None
     changed = e.copy()
     for child in list(changed.iter_expressions()):
         if isinstance(child, (exp.DataType, exp.Identifier, exp.Var)) or child.find(exp.Column) is None:
             continue
-        inner = _express_parts(child, given, types)
+        inner = _express_parts(child, given, types, as_value)
         if inner is None:
             return None
         child.replace(inner)

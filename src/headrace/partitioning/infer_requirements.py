@@ -7,8 +7,8 @@ are temporal, or results of aggregates below, are ignored: they stay part of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -21,15 +21,26 @@ from headrace.partitioning.trace_sources import (
     Views,
     trace_aggregate,
     trace_derive,
+    trace_given,
     trace_merge,
     trace_rows,
 )
 from headrace.windows import WindowSpec
 
 
-def infer_requirements(graph: Graph, relations: Iterable[str] | None = None) -> dict[str, Requirement]:
+@dataclass(frozen=True)
+class GivenRows:
+    """A relation whose rows count as those of a stream of that name, wherever they come from, and the types of its columns."""
+
+    relation: str
+    types: Mapping[str, str]
+
+
+def infer_requirements(
+    graph: Graph, relations: Iterable[str] | None = None, given: GivenRows | None = None
+) -> dict[str, Requirement]:
     """What each relation (all, or these, inputs first) requires, in the order of the graph."""
-    types = collect_types(graph)
+    types = collect_types(graph, given)
     names = list(graph.relations if relations is None else relations)
     joins = read_joins(graph, names)
     views: dict[str, Views] = {}
@@ -55,6 +66,9 @@ def infer_requirements(graph: Graph, relations: Iterable[str] | None = None) -> 
             views[name] = trace_rows(graph, relation)
             kind = "union" if len(relation.branches) > 1 else "selection"
             found[name] = Requirement(name, kind, inputs_of(relation), None)
+        if given is not None and name == given.relation:
+            views[name] = trace_given(relation, views[name])
+            found[name] = Requirement(name, "selection", (), None)
         found[name] = replace(found[name], sources=tuple(sorted({s for v in views[name] for s in v.streams})))
     return found
 
@@ -100,13 +114,14 @@ def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requir
     found = []
     for view in views:
         traced = [view.trace(key) for key in usable]
-        by_stream = []
+        by_stream, values = [], []
         for stream in view.streams:
             expressions = [t.get(stream) for t in traced if not isinstance(t, str)]
             of = types.get(stream, {})
-            keys = [recognize_key(e, of, as_value=not alone) if e is not None else None for e in expressions]
+            values = [recognize_key(e, of, as_value=True) if e is not None else None for e in expressions]
+            keys = [recognize_key(e, of) if e is not None else None for e in expressions] if alone else values
             by_stream.append((stream, tuple(keys)))
-        found.append(KeyView(tuple(by_stream)))
+        found.append(KeyView(tuple(by_stream), tuple(values) if alone and tuple(values) != by_stream[0][1] else ()))
     ban = find_window_ban(relation.window)
     return Requirement(
         relation.name,
@@ -128,9 +143,18 @@ def find_window_ban(window: WindowSpec | None) -> str:
     return ""
 
 
-def collect_types(graph: Graph) -> dict[str, dict[str, str]]:
+def collect_types(graph: Graph, given: GivenRows | None = None) -> dict[str, dict[str, str]]:
     """Spark's types of the attributes of each stream."""
-    return {s.name: dict(s.columns) for s in graph.streams.values()}
+    found = {s.name: dict(s.columns) for s in graph.streams.values()}
+    return found if given is None else found | {given.relation: dict(given.types)}
 
 
-__all__ = ["collect_types", "describe_join_keys", "find_window_ban", "infer_aggregation", "infer_requirements", "read_joins"]
+__all__ = [
+    "GivenRows",
+    "collect_types",
+    "describe_join_keys",
+    "find_window_ban",
+    "infer_aggregation",
+    "infer_requirements",
+    "read_joins",
+]

@@ -71,14 +71,30 @@ def make_opaque_key(expression: exp.Expr, types: Mapping[str, str]) -> Partition
 
 
 def write_expression(expression: exp.Expr) -> str:
-    """The text of an expression: columns without their table, one way of quoting."""
+    """The text of an expression: columns without their table, one way of quoting, no brackets around brackets."""
 
     def visit(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column):
             return exp.column(node.name, quoted=needs_quotes(node.name))
         return node
 
-    return expression.copy().transform(visit).sql(dialect="spark")
+    return drop_brackets(expression.copy().transform(visit)).sql(dialect="spark")
+
+
+def drop_brackets(expression: exp.Expr) -> exp.Expr:
+    """An expression without those brackets that say nothing, as substitution leaves them: of columns, calls and brackets."""
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        while isinstance(node, exp.Paren) and _stands_alone(node.this):
+            node = node.this
+        return node
+
+    return expression.transform(visit)
+
+
+def _stands_alone(node: exp.Expr) -> bool:
+    call = isinstance(node, (exp.Func, exp.Anonymous)) and not isinstance(node, (exp.Binary, exp.Connector))
+    return call or isinstance(node, (exp.Paren, exp.Column, exp.Literal))
 
 
 def write_coarsening(value: exp.Expr, coarsening: Coarsening) -> exp.Expr:

@@ -197,7 +197,7 @@ def find_share(plan: CostedPlan, stream: str, partitioning: Partitioning) -> flo
     known = [
         one.share
         for one in plan.shares.get(stream, ())
-        if one.share > NOISE * _even(plan) and all(express_key(key, one.keys, types) for key in keys)
+        if one.share > NOISE * _even(plan) and all(express_key(key, one.keys, types, as_value=False) for key in keys)
     ]
     return max([least, *known])
 

@@ -50,20 +50,29 @@ _DEEPEST = 60  # operators, one inside the other
 @dataclass(frozen=True)
 class _Reading:
     """A value known to be a coarsening of a column. `shift` is how far a masked value has been shifted to the right;
-    None: its kernel is known, but not its value.
+    None: its kernel is known, but not its value. The value may have more bits than the column: a mask may ask for the sign
+    beyond these, and then x & 0xFFFFFFFF is not x, which its kernel does not tell.
     """
 
     column: str
-    type: str
+    type: str  # of the column
     coarsening: Coarsening
     shift: int | None = 0
+    value_width: int = 0  # bits of the value, if it is an integer
+    mask: int = -1  # as written
 
     @property
     def width(self) -> int:
         return width_of(self.type) or 0
 
-    def become(self, coarsening: Coarsening, shift: int | None = 0) -> _Reading:
-        return replace(self, coarsening=coarsening, shift=shift)
+    @property
+    def is_value(self) -> bool:
+        """Whether the coarsening of the column is the value."""
+        return self.shift == 0 and (not self.width or -1 << self.width - 1 <= self.mask < 1 << self.width - 1)
+
+    def become(self, coarsening: Coarsening, shift: int | None = 0, value_width: int | None = None, mask: int = -1) -> _Reading:
+        value_width = self.value_width if value_width is None else value_width
+        return replace(self, coarsening=coarsening, shift=shift, value_width=value_width, mask=mask)
 
 
 def recognize_key(expression: exp.Expr, types: Mapping[str, str], as_value: bool = False) -> PartitioningKey | None:
@@ -101,7 +110,7 @@ def is_volatile(expression: exp.Expr) -> bool:
 
 
 def _keeps_value(reading: _Reading, expression: exp.Expr) -> bool:
-    if reading.shift != 0:
+    if not reading.is_value:
         return False
     to_date = (exp.TsOrDsToDate, exp.DateTrunc)
     return not any(isinstance(n, to_date) or (isinstance(n, exp.Cast) and not reading.width) for n in expression.walk())
@@ -113,7 +122,7 @@ def _read(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading | Non
         return _read(e.this, columns)
     if isinstance(e, exp.Column):
         name, type_ = columns.get(e.name.lower(), (e.name, ""))
-        return _Reading(name, type_.strip().lower(), Identity())
+        return _Reading(name, type_.strip().lower(), Identity(), value_width=width_of(type_) or 0)
     for reader in (_read_division, _read_bits, _read_remainder, _read_lossless, _read_text, _read_time):
         found = reader(e, columns)
         if found is not None:
@@ -123,7 +132,7 @@ def _read(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading | Non
 
 def _read_integer(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading | None:
     found = _read(e, columns)
-    return found if found is not None and found.width else None
+    return found if found is not None and found.width and found.value_width else None
 
 
 def _read_division(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading | None:
@@ -139,16 +148,16 @@ def _read_division(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Read
             return None
     else:
         return None
-    if inner is None or divisor is None or divisor < 1 or inner.shift != 0 or (divisor >= 1 << 31 and floor):
+    if inner is None or divisor is None or divisor < 1 or not inner.is_value or (divisor >= 1 << 31 and floor):
         return None
     if isinstance(inner.coarsening, TruncatedDivision):
-        return inner.become(make_truncated_division(inner.coarsening.divisor * divisor, inner.width))
+        return inner.become(make_truncated_division(inner.coarsening.divisor * divisor, inner.width), value_width=64)
     if not isinstance(inner.coarsening, Identity):
         return None
     make = make_floor_division if floor else make_truncated_division
     coarsening = make(divisor, inner.width)
     known = isinstance(coarsening, (TruncatedDivision, Identity))
-    return inner.become(coarsening, 0 if known else None)
+    return inner.become(coarsening, 0 if known else None, 64)
 
 
 def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading | None:
@@ -156,7 +165,8 @@ def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading 
         for value, literal in ((e.this, e.expression), (e.expression, e.this)):
             inner, mask = _read_integer(value, columns), read_integer_literal(literal)
             if mask is not None and (bits := _bits_of(inner)) is not None and inner is not None and inner.shift is not None:
-                return inner.become(make_mask(bits & (mask << inner.shift), inner.width), inner.shift)
+                kept, wide = bits & (mask << inner.shift), max(inner.value_width, _width_of_literal(literal))
+                return inner.become(make_mask(kept, inner.width), inner.shift, wide, kept)
         return None
     unsigned = isinstance(e, exp.Anonymous) and e.name.lower() == "shiftrightunsigned"
     if not (unsigned and len(e.expressions) == 2) and not isinstance(e, (exp.BitwiseRightShift, exp.BitwiseLeftShift)):
@@ -166,24 +176,22 @@ def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading 
     bits = _bits_of(inner)
     if inner is None or by is None or bits is None or inner.shift is None:
         return None
-    wide = max(32, inner.width)
+    wide = max(32, inner.value_width)
     by %= wide  # as Java does
     if isinstance(e, exp.BitwiseLeftShift):
-        plain = isinstance(inner.coarsening, Identity) and inner.shift == 0
-        return inner.become(make_mask((1 << (wide - by)) - 1, inner.width), None) if plain else None
+        plain = isinstance(inner.coarsening, Identity) and inner.is_value
+        return inner.become(make_mask((1 << (wide - by)) - 1, inner.width), None, wide) if plain else None
     if unsigned:
-        plain = isinstance(inner.coarsening, Identity) and inner.shift == 0
-        return inner.become(make_mask(-1 << by, inner.width), None) if plain else None
+        plain = isinstance(inner.coarsening, Identity) and inner.is_value
+        return inner.become(make_mask(-1 << by, inner.width), None, wide) if plain else None
     shift = inner.shift + by
-    return inner.become(make_mask(bits & (-1 << shift), inner.width), shift)
+    return inner.become(make_mask(bits & (-1 << shift), inner.width), shift, wide, bits & (-1 << shift))
 
 
 def _bits_of(reading: _Reading | None) -> int | None:
     if reading is None:
         return None
-    if isinstance(reading.coarsening, Identity):
-        return -1
-    return reading.coarsening.mask if isinstance(reading.coarsening, BitMask) else None
+    return reading.mask if isinstance(reading.coarsening, (Identity, BitMask)) else None
 
 
 def _read_remainder(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading | None:
@@ -192,13 +200,13 @@ def _read_remainder(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Rea
         return None
     value, by = e.expressions if pmod else (e.this, e.expression)
     inner, divisor = _read_integer(value, columns), read_integer_literal(by)
-    if inner is None or divisor is None or divisor < 1 or inner.shift != 0:
+    if inner is None or divisor is None or divisor < 1 or not inner.is_value:
         return None
-    make = make_modulus if pmod else make_remainder
+    make, wide = make_modulus if pmod else make_remainder, max(inner.value_width, _width_of_literal(by))
     if isinstance(inner.coarsening, Identity):
-        return inner.become(make(divisor, inner.width), None if pmod else 0)
+        return inner.become(make(divisor, inner.width), None if pmod else 0, wide)
     if isinstance(inner.coarsening, Remainder) and inner.coarsening.divisor % divisor == 0:
-        return inner.become(make(divisor, inner.width), None if pmod else 0)
+        return inner.become(make(divisor, inner.width), None if pmod else 0, wide)
     return None
 
 
@@ -207,7 +215,7 @@ def _read_lossless(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Read
     if isinstance(e, (exp.Add, exp.Sub, exp.BitwiseXor)):
         for value, literal in ((e.this, e.expression), (e.expression, e.this)):
             if read_integer_literal(literal) is not None and (inner := _read_integer(value, columns)) is not None:
-                return inner.become(inner.coarsening, None)
+                return inner.become(inner.coarsening, None, max(inner.value_width, _width_of_literal(literal)))
     if isinstance(e, (exp.Neg, exp.BitwiseNot)) and (inner := _read_integer(e.this, columns)) is not None:
         return inner.become(inner.coarsening, None)
     if isinstance(e, exp.Cast):
@@ -217,12 +225,13 @@ def _read_lossless(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Read
 
 
 def _cast(inner: _Reading, to: str) -> _Reading | None:
-    if inner.type == to and isinstance(inner.coarsening, Identity):
+    if inner.type == to and isinstance(inner.coarsening, Identity) and (inner.is_value or not inner.width):
         return inner
     if inner.width:
-        if (width_of(to) or 0) >= max(inner.width, 32 if not isinstance(inner.coarsening, Identity) else 0):
-            return inner
-        return inner.become(inner.coarsening, None) if to == "string" else None
+        least = inner.width if isinstance(inner.coarsening, Identity) else max(inner.width, 32)
+        if (width_of(to) or 0) >= (least if inner.is_value else inner.value_width or 64):
+            return replace(inner, value_width=width_of(to) or 0)
+        return inner.become(inner.coarsening, None, 0) if to == "string" else None
     if inner.type == "boolean" and to in ("int", "bigint", "string"):
         return inner.become(inner.coarsening, None)
     if inner.type == "date" and to in ("timestamp", "timestamp_ntz") and inner.shift == 0:
@@ -295,6 +304,13 @@ def read_integer_literal(node: exp.Expr | None) -> int | None:
     elif isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit():
         value = int(node.this)
     return value if value is not None and value < 1 << 63 else None
+
+
+def _width_of_literal(node: exp.Expr) -> int:
+    """The bits of an integer literal: it is an INT if it can be, and what is computed with a wider one is as wide."""
+    value = read_integer_literal(node) or 0
+    cast = next((width_of(_type_name(c)) or 0 for c in node.find_all(exp.Cast)), 0)
+    return max(cast, 32 if -1 << 31 <= value < 1 << 31 else 64)
 
 
 def _type_name(cast: exp.Expr) -> str:

@@ -13,11 +13,12 @@ Selections, projections and unions require nothing.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlglot.expressions import Column
 
-from headrace.partitioning.express_key import express_key
+from headrace.partitioning.express_key import GIVEN, express_key
 from headrace.partitioning.partitioning_key import PartitioningKey, width_of
 from headrace.partitioning.stream_partitioning import (
     AlignedKey,
@@ -30,9 +31,13 @@ from headrace.partitioning.stream_partitioning import (
 
 @dataclass(frozen=True)
 class KeyView:
-    """The numbered keys along one way: by stream, as attributes of it; None where the stream does not have the key."""
+    """The numbered keys along one way: by stream, as attributes of it; None where the stream does not have the key.
+
+    Where only one stream is asked, keys say what is told apart (x for x + 7); `values` are the same keys as they are written.
+    """
 
     keys: tuple[tuple[str, tuple[PartitioningKey | None, ...]], ...]
+    values: tuple[PartitioningKey | None, ...] = ()
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -98,13 +103,19 @@ def find_partition_steps(
         for view in requirement.views:
             here: frozenset[str] = frozenset()
             for stream, numbered in view.keys:
-                key = group.keys[position].of(stream)
-                here |= express_key(key, numbered, types.get(stream, {}))
+                key, given = group.keys[position].of(stream), (*numbered, *view.values)
+                found = express_key(key, given, types.get(stream, {}), as_value=len(requirement.streams) > 1)
+                here |= {_number_values(step, len(numbered)) for step in found} if view.values else found
             ways = here if ways is None else ways & here
         if not ways:
             return None
         steps.append(min(ways))
     return tuple(steps) if all(agree_on_type(dict(k.keys), types) for k in group.keys) else None
+
+
+def _number_values(step: str, keys: int) -> str:
+    """A step with a key as it is written under the number of the key."""
+    return re.sub(rf"\b{GIVEN}(\d+)\b", lambda m: f"{GIVEN}{int(m[1]) % keys}", step)
 
 
 def agree_on_type(keys: dict[str, PartitioningKey], types: Types) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headrace.logical.graph import Graph
-from headrace.partitioning.infer_requirements import collect_types, infer_requirements
+from headrace.partitioning.infer_requirements import GivenRows, collect_types, infer_requirements
 from headrace.partitioning.plan_cost import (
     CostedPlan,
     KnownShare,
@@ -66,19 +66,22 @@ def describe_workload(
     partial: int = 0,
     pids: int = 0,
     free: bool = False,
+    given: GivenRows | None = None,
 ) -> CostedPlan:
     """A query graph as the search sees it, with what is known of rates, else what streams declare. Unless said, the results of
     queries that no other reads are delivered. `free`: an even share of `pids` mini-partitions costs nothing.
     """
-    names = list(graph.reachable(graph.queries)) if relations is None else list(relations)
-    names = [n for n in graph.relations if n in set(names)]
+    asked = graph.reachable(graph.queries) if relations is None else set(relations)
+    below = graph.reachable(asked) if given is not None else asked
+    names = [n for n in graph.relations if n in below]
     known = (statistics or RateStatistics()).over(read_rate_hints(graph))
-    requirements = infer_requirements(graph, names)
+    requirements = infer_requirements(graph, names, given)
+    requirements = {n: r for n, r in requirements.items() if n in asked}
     read = {i for r in requirements.values() for i in r.inputs}
     wanted = [q for q in graph.queries if q in requirements and q not in read] if delivered is None else delivered
     rates = estimate_rates(graph, names, known)
-    shares = read_shares(graph, known)
-    return CostedPlan(requirements, rates, collect_types(graph), frozenset(wanted), known, partial, pids, free, shares)
+    shares, types = read_shares(graph, known), collect_types(graph, given)
+    return CostedPlan(requirements, rates, types, frozenset(wanted), known, partial, pids, free, shares)
 
 
 def read_shares(graph: Graph, known: RateStatistics) -> dict[str, tuple[KnownShare, ...]]:

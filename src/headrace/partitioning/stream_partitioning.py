@@ -120,7 +120,8 @@ def find_steps(key: AlignedKey, given: Iterable[AlignedKey], types: Types) -> fr
     shared = [s for s, _ in key.keys if s in dict(given[0].keys)] if given else []
     found: frozenset[str] | None = None
     for stream in shared:
-        ways = express_key(key.of(stream), [g.of(stream) for g in given], types.get(stream, {}))
+        alone = len(key.keys) == 1 and all(len(g.keys) == 1 for g in given)
+        ways = express_key(key.of(stream), [g.of(stream) for g in given], types.get(stream, {}), as_value=not alone)
         found = ways if found is None else found & ways
         if not found:
             break

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Output, Rows
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Output, Relation, Rows
+from headrace.partitioning.partitioning_key import needs_quotes
 from headrace.partitioning.recognize_key import is_volatile
 
 TEMPORAL = "temporal"
@@ -81,6 +82,15 @@ def trace_derive(relation: Derive, views: Views) -> Views:
 
 def trace_merge(relation: Merge, arms: Mapping[str, Views]) -> Views:
     return tuple(view for name in relation.inputs for view in arms[name])
+
+
+def trace_given(relation: Relation, views: Views) -> Views:
+    """The rows of a relation as if they were those of a stream: every column but time is an attribute."""
+    temporal = {*WINDOW_COLUMNS, *(n for v in views for n, traced in v.columns.items() if traced == TEMPORAL)}
+    columns: dict[str, Traced] = dict.fromkeys(WINDOW_COLUMNS, TEMPORAL)
+    for name in relation.columns:
+        columns[name] = TEMPORAL if name in temporal else {relation.name: exp.column(name, quoted=needs_quotes(name))}
+    return (SourceView((relation.name,), columns),)
 
 
 def _group_view(relation: Aggregate, view: SourceView) -> SourceView:

@@ -46,6 +46,7 @@ class PlanFile:
     tables: dict[str, list[list[str]]] = field(default_factory=dict)  # columns of every table there ever was
     partition_by: str | None = None  # what the user wants state partitioned by
     limited: bool = False  # whether PARTITIONABLE BY has been obeyed from the start
+    by_expressions: bool = False  # whether exchanges of results have been placed by expressions from the start
     by_folder: list[str] | None = None  # streams whose folders are kept apart; None: not decided yet
     folders: list[str] = field(default_factory=list)  # of these, in the order of their numbers
     placements: dict[str, dict[str, Any]] = field(default_factory=dict)  # aggregation or join -> what its state is partitioned by
@@ -140,7 +141,14 @@ def reconcile(
         fresh = {n: {"text": t, "generation": 0, "retired": False} for n, t in graph.queries.items()}
         tables = describe_tables(graph)
         return PlanFile(
-            streams, fresh, hash=probe, time_zone=time_zone, tables=tables, partition_by=partition_by, limited=True
+            streams,
+            fresh,
+            hash=probe,
+            time_zone=time_zone,
+            tables=tables,
+            partition_by=partition_by,
+            limited=True,
+            by_expressions=True,
         )
     live = {n for n, q in old.queries.items() if not q["retired"]}
     if different := _difference(old.streams, streams):
@@ -201,6 +209,7 @@ def reconcile(
         tables={**old.tables, **tables},
         partition_by=old.partition_by,
         limited=old.limited,
+        by_expressions=old.by_expressions,
         by_folder=old.by_folder or [],
         folders=old.folders,
         placements=old.placements,
