@@ -114,7 +114,8 @@ def check(
         idle = False
         if step.rows is None:
             manifest = run.flush()
-            model.flush({s: manifest.streams[s].low_watermark for s in case.paces})
+            bounds = {s: manifest.streams[s].low_watermark for s in case.paces}
+            model.flush(bounds, now, since, {s: each[at] for s, each in told.items()})
         else:
             given = {s: [tuple(r.values()) for r in rows] for s, rows in step.rows.items()}
             if step.dies:

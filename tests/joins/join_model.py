@@ -149,8 +149,13 @@ class JoinOracle:
         self.batches.append(Batch(data, before, dict(self.bounds), contradicting))
         self._found = {}
 
-    def flush(self, bounds: Mapping[str, Bound]) -> None:
+    def flush(
+        self, bounds: Mapping[str, Bound], clock: int = 0, since: int = 0, told: Mapping[str, Any] | None = None
+    ) -> None:
+        """A batch without rows that brings the streams to `bounds`; what is `told` is said by then, too."""
         before, self.bounds = dict(self.bounds), dict(bounds)
+        for stream in self.paces:
+            self.seen[stream].append(Seen([], clock, since, (told or {}).get(stream)))
         self.batches.append(Batch({}, before, dict(bounds)))
         self._found = {}
 

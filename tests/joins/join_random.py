@@ -304,7 +304,7 @@ class Maker:
             )
         if way == "within" and all(i.time == "ts" for i in items) and rng.random() < 0.5:
             d = rng.choice([0, 2, 9])
-            texts[1] += f" WITHIN {self.bracket(d)}"
+            texts[kind != "right"] += f" WITHIN {self.bracket(d)}"  # behind what is written second
             return texts, [], [Band(0, 1, d * u, d * u)]
         return texts, *self._join_all(pairs, times)
 

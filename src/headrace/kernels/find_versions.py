@@ -60,7 +60,7 @@ def define_versions(
 ) -> None:
     """Define the relation of the rows whose version became known in this batch."""
     low, high = FLOOR if before is None else before, FLOOR if after is None else after
-    nulls = " OR ".join(f"k{i} IS NULL" for i in range(step.keys)) if step.kind == "left" else "false"
+    nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *(f"k{i}" for i in range(step.keys)))) if step.kind == "left" else "false"
     parts = []
     if new := [t for t in rows.new if t.num_rows]:
         name = space.register(f"new_{step.view}", pa.concat_tables(new))

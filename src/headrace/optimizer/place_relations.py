@@ -50,7 +50,7 @@ from headrace.optimizer.plan import (
     Table,
     TransitTable,
 )
-from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column
+from headrace.optimizer.trace_columns import cast_to, describe_rows, find_leaves, name_column
 from headrace.partitioning.advise_partitioning import read_proposal
 from headrace.partitioning.choose_exchange_keys import choose_exchange_keys
 from headrace.partitioning.choose_table_keys import (
@@ -289,7 +289,7 @@ class _Placing:
         if types is not None:
             keys = tuple(map(cast_to, given.keys, types.inputs[number], types.keys))
         generation = self.plan.settings.generation(join.name)
-        rows = self._describe_rows(given.relation)
+        rows = describe_rows(self.graph, given.relation)
         temporal = number if isinstance(join, TemporalJoin) else None  # keeps other rows than a join does
         agreed = (rows, tuple(map(spark_sql, keys)), key_types, level, partition, given.time, generation, temporal, by_folder)
         columns = {c.column for c in (*join.visible, *join.hidden) if c.input == number}
@@ -343,7 +343,7 @@ class _Placing:
         wanted = {c.column for c in (*lookup.visible, *lookup.hidden) if c.input == 0}
         columns = tuple(c for c in self.graph.relations[lookup.input].columns if c in wanted)
         level = max((p.level + 1 for p in self.parts.get(lookup.input, ())), default=0)
-        agreed = ("transit", self._describe_rows(lookup.input), tuple(map(spark_sql, keys)), key_types, level)
+        agreed = ("transit", describe_rows(self.graph, lookup.input), tuple(map(spark_sql, keys)), key_types, level)
         shown = show_folders(self.plan, lookup.input)
         found = self.shared.get(agreed)
         if found is None:
@@ -367,16 +367,6 @@ class _Placing:
         plain = [k.name if isinstance(k, exp.Column) else None for k in keys]
         named = tuple(n for n in plain if n is not None)
         return Part(level, named if len(named) == len(plain) and named else None, found)
-
-    def _describe_rows(self, name: str) -> Hashable:
-        """What relations must agree on to be the same rows: for those over streams, streams and filters."""
-        relation = self.graph.relations[name]
-        if not isinstance(relation, Rows):
-            return name
-        return tuple(
-            (b.stream, spark_sql(b.where) if b.where is not None else None, *((c, spark_sql(e)) for c, e in b.columns))
-            for b in relation.branches
-        )
 
     # -- aggregations over what slots hold --------------------
     def _place_over_slots(self, relation: Aggregate) -> None:

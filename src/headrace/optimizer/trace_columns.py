@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from sqlglot import exp
 
+from headrace.dialect.duck_expression import spark_sql
 from headrace.logical.graph import Branch, Graph, Merge, Rows
 
 
@@ -34,6 +35,27 @@ def find_leaves(graph: Graph, name: str) -> list[Rows]:
     if isinstance(relation, Rows):
         return [relation]
     return [leaf for arm in relation.inputs for leaf in find_leaves(graph, arm)] if isinstance(relation, Merge) else []
+
+
+def describe_rows(graph: Graph, name: str) -> Hashable:
+    """What relations must agree on to be the same rows: for those over streams, streams and filters."""
+    relation = graph.relations[name]
+    if not isinstance(relation, Rows):
+        return name
+    return tuple(
+        (b.stream, spark_sql(b.where) if b.where is not None else None, *((c, spark_sql(e)) for c, e in b.columns))
+        for b in relation.branches
+    )
+
+
+def has_columns_of_streams(graph: Graph, name: str) -> bool:
+    """Whether a relation has all columns of its streams, under their names."""
+    relation = graph.relations[name]
+    return isinstance(relation, Rows) and all(
+        tuple(c for c, _ in graph.streams[b.stream].columns) == tuple(c for c, _ in b.columns)
+        and all(isinstance(e, exp.Column) and e.name == c for c, e in b.columns)
+        for b in relation.branches
+    )
 
 
 def name_column(column: str) -> exp.Column:

@@ -180,7 +180,7 @@ class _Lowering:
             listed += [f"{quote_name(c)} AS v{i}" for i, c in enumerate(table.columns)]
             sql = f"SELECT {', '.join(listed)} FROM {view.name}"
             # rows of no time, as outer joins give them, meet nobody
-            if isinstance(table, TransitTable) or not keeps_unmatched(self.plan, table):
+            if isinstance(table, RowTable) and not keeps_unmatched(self.plan, table):
                 sql = f"SELECT * FROM ({sql}) WHERE _t IS NOT NULL"
             steps = find_slot_steps(self.graph, table.input, time) if isinstance(table, RowTable) else ()
             local = view.part.level == table.level

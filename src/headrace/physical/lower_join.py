@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
-from headrace.logical.graph import Aggregate, Graph, Join
+from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.optimizer.place_relations import find_implied
 from headrace.optimizer.plan import JointTable, Plan, RowTable, TransitTable
+from headrace.optimizer.trace_columns import describe_rows, has_columns_of_streams
 from headrace.physical.keys import normalize_key
 from headrace.physical.result_sql import ResultSql, show_window_sql
 from headrace.program.program import JoinRows, JoinSide, JointNode, RowFeed, RowNode
@@ -53,7 +54,18 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
     query = plan.graph.queries.get(table.input)
     keys = [spark_sql(k) for k in table.keys]
     generation = table.generation if isinstance(table, RowTable) else "transit"
-    return ("rows", feeds or (table.input, query), keys, table.types, table.columns, generation)
+    rows: object = feeds or (table.input, query)
+    first = time = next(iter(plan.passages[table.input].columns), None)
+    if isinstance(table, RowTable):
+        name, number = table.readers[0]
+        join = plan.graph.relations[name]
+        assert isinstance(join, (Join, TemporalJoin))
+        time = join.inputs[number].time
+    if feeds and not has_columns_of_streams(plan.graph, table.input):  # others may store the same of the stream
+        rows = feeds, describe_rows(plan.graph, table.input), query, time
+    elif time != first:  # results of a join have several
+        rows = rows, time
+    return ("rows", rows, keys, table.types, table.columns, generation)
 
 
 def input_waits(plan: Plan, join: Join) -> list[Waits]:
@@ -61,8 +73,9 @@ def input_waits(plan: Plan, join: Join) -> list[Waits]:
 
 
 def keeps_unmatched(plan: Plan, table: RowTable) -> bool:
-    """Whether some join shows rows of a table that meet nobody."""
-    kinds = [(join.kind, i) for n, i in table.readers if isinstance(join := plan.graph.relations[n], Join)]
+    """Whether some join, or lookup of versions, shows rows of a table that meet nobody."""
+    readers = [(plan.graph.relations[n], i) for n, i in table.readers]
+    kinds = [(join.kind, i) for join, i in readers if isinstance(join, (Join, TemporalJoin))]
     return any(kind == "full" or (kind in ("left", "anti") and i == 0) for kind, i in kinds)
 
 
