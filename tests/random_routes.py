@@ -1,5 +1,5 @@
 """Routes as no policy would choose them: any slot for any mini-partition, splits made, kept, deepened and undone at random, and
-leaves dealt where the set allows it.
+leaves dealt where the set allows it; and rows that wait, taken in any pieces.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 
+from headrace.kernels import slot_turns
 from headrace.optimizer import Settings
 from headrace.program.dealt_tables import DealtTable, find_dealt_tables
 from headrace.state import Manifest
@@ -71,3 +72,18 @@ def shrink_pids(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     """So few mini-partitions that each has many keys, which a split parts; or as many as usual."""
     settings = partial(Settings, pids=rng.choice((1, 3, 8, 128)))
     monkeypatch.setattr("headrace.runtime.continue_plan.Settings", settings)
+
+
+def take_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mini-partitions that sit out absorb any of the rows that wait, in small pieces."""
+    share = rng.choice([0.0, 0.3, 0.7, 1.0])
+
+    def choose(pieces: list[tuple[str, int, int]], room: float) -> dict[str, frozenset[int]]:
+        taken: dict[str, frozenset[int]] = {}
+        for path, pid, _ in pieces:
+            if rng.random() < share:
+                taken[path] = taken.get(path, frozenset()) | {pid}
+        return taken
+
+    monkeypatch.setattr(slot_turns, "choose_pieces", choose)
+    monkeypatch.setattr(slot_turns, "PIECE", rng.choice([1, 2, 10_000]))

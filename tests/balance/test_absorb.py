@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.balance import choose_deferred as rule
-from headrace.balance.choose_deferred import HOT, LEAST, TOLERANCE, PidLoad, choose_deferred
+from headrace.balance.choose_deferred import HOT, LEAST, TOLERANCE, PidLoad, choose_deferred, choose_pieces
 from headrace.cli import main
 from headrace.errors import OptionError
+from headrace.kernels import slot_turns
 from headrace.program.messages import Absorb
+from headrace.report.load import list_load
 from headrace.report.log import log_line
 from headrace.report.model import BatchReport
 from headrace.runtime import driver
@@ -66,6 +69,17 @@ def test_who_waits(loads: list[PidLoad], time: int, pace: int, size: int, slot_m
         assert not [one for one in others if now + pace <= one.since + time and one.bytes <= spare]
 
 
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(1, 50)), unique_by=lambda one: one[:2]), st.integers(-20, 200))
+def test_which_pieces_are_taken(pieces: list[tuple[str, int, int]], room: int) -> None:
+    """As many as there is room for, the first that fit; what is left out would not have fitted when its turn came."""
+    taken = choose_pieces(pieces, room)
+    left = room
+    for path, pid, rows in pieces:
+        assert (pid in taken.get(path, ())) == (rows <= left)
+        left -= rows if rows <= left else 0
+    assert sum(map(len, taken.values())) == sum(pid in taken.get(path, ()) for path, pid, _ in pieces)
+
+
 class Clock:
     def __init__(self) -> None:
         self.now = SECOND
@@ -113,6 +127,29 @@ def test_a_burst_waits_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) ->
     assert behind[3] == 0.0
     assert 0.5 <= max(b for b in behind if b is not None) <= 1.5
     assert behind[-1] is None
+    for query in ("q", "total"):
+        assert run.rows(query) == calm.rows(query) != []
+
+
+def test_a_burst_is_spread_over_the_batches_that_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fits of the rows that wait is absorbed batch by batch, and no slot ever has more than its share; the results are those of
+    a run in which nothing waits.
+    """
+    monkeypatch.setattr(slot_turns, "PIECE", 40)
+    clock = Clock()
+    run, calm = start(clock, monkeypatch, "10 seconds"), start(clock, monkeypatch, None)
+    waiting, most = [], []
+    for i in range(11):
+        clock.now += SECOND // 2
+        rows = batch(i, 400 if i == 3 else 0)
+        found = run.push(s=rows)
+        calm.push(s=rows)
+        waiting.append(sum(one.rows for one in found.waiting.values()))
+        most.append(max(sum(a["rows"] for a in list_load(run.log, "pid") if a["slot"] == slot) for slot in range(2)))
+    assert waiting[3] >= 400 and waiting[-1] == 0, waiting
+    going = [w for w in waiting if w]
+    assert len(going) > 3 and all(later < sooner for sooner, later in pairwise(going)), waiting
+    assert max(most) <= rule.LEAST, most
     for query in ("q", "total"):
         assert run.rows(query) == calm.rows(query) != []
 

@@ -13,6 +13,7 @@ import pytest
 from balance.test_live_splits import find_keys, spread_of
 from headrace.balance.deal_hot import choose_dealing
 from headrace.optimizer import Settings
+from headrace.physical.explain_program import explain_program
 from headrace.program.dealt_tables import find_dealt_tables
 from headrace.state.dealt_route import list_dealt
 from headrace.testing import LocalRun
@@ -149,7 +150,13 @@ def test_what_needs_a_key_whole_has_it_whole(query: str, seed: int, monkeypatch:
 
 def test_tables_that_are_not_dealt_say_why() -> None:
     """Only the kept side of an outer or anti-join, and only what nothing in the slot needs whole."""
-    tables = {run.program.node(n).label: t for run in [LocalRun(SCRIPT)] for n, t in find_dealt_tables(run.program).items()}
+    run = LocalRun(SCRIPT)
+    tables = {run.program.node(n).label: t for n, t in find_dealt_tables(run.program).items()}
+    told = [line.strip() for line in explain_program(run.plan, run.program).splitlines() if "hot key" in line]
+    assert told == [
+        "rows of a hot key may be dealt over slots, with a copy of rows of b by `k` in each",
+        "a hot key stays in one slot: rows of a by `k` are given once, whether or not they have a partner in it",
+    ]
     kept, other = tables["rows of a by `k`"], tables["rows of b by `k`"]
     assert kept.obstacle is None and kept.copied == (other.node,)
     assert other.obstacle == "rows of a by `k` are given once, whether or not they have a partner in it"

@@ -14,6 +14,7 @@ from join_progress import SECOND, add_marks
 from join_random import Case, random_case, random_rows
 
 from headrace.kernels import slot_turns
+from random_routes import take_randomly
 
 SETS = int(os.environ.get("HEADRACE_JOIN_SETS", "80"))
 
@@ -33,6 +34,7 @@ def defer_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(slot_turns, "find_deferred", defer)
     monkeypatch.setattr(slot_turns, "rotate_pids", rotate)
+    take_randomly(rng, monkeypatch)
 
 
 def run(

@@ -16,7 +16,7 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.optimizer import RULES, Plan, Settings, optimize
 from headrace.optimizer.describe import describe_part_keys, describe_window
-from headrace.optimizer.plan import PaneTable
+from headrace.optimizer.plan import PaneTable, RowTable, TransitTable
 from headrace.physical.duck_typer import DuckTyper
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
@@ -115,6 +115,14 @@ def show_places(plan: Plan) -> list[str]:
     return out
 
 
+def show_stored(plan: Plan) -> list[str]:
+    out = []
+    for table in plan.tables.values():
+        columns = f" ({', '.join(table.columns)})" if isinstance(table, RowTable | TransitTable) else ""
+        out.append(f"{table.id} {table.label}{columns}: for {', '.join(table.members)}")
+    return out
+
+
 def show_early(plan: Plan) -> list[str]:
     keys = {id_: [plan.graph.relations[t.members[0]].keys[i] for i in plan.early.get(id_, ())] for id_, t in plan.tables.items()}
     return [
@@ -150,6 +158,7 @@ SHOW: dict[str, Callable[[Plan], list[str]]] = {
     "pass_progress": show_passages,
     "share_panes": show_tables,
     "place_relations": show_places,
+    "release_tables": show_stored,
     "close_groups": show_early,
     "bound_state": show_bounds,
     "collect_columns": show_columns,

@@ -21,7 +21,7 @@ from oracle_model import Oracle, Relation, Row
 from headrace.kernels import slot_turns
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.testing import LocalRun
-from random_routes import draw_route, shrink_pids
+from random_routes import draw_route, shrink_pids, take_randomly
 
 SECOND = 1_000_000
 COLUMNS = ("k", "g", "v", "d", "x", "b", "s")
@@ -212,6 +212,7 @@ def defer_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> list[
 
     monkeypatch.setattr(slot_turns, "find_deferred", defer)
     rotate_randomly(rng, monkeypatch)
+    take_randomly(rng, monkeypatch)
     return counts
 
 

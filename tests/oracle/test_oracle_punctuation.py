@@ -298,3 +298,20 @@ def test_punctuation_beside_the_stream(lies: int, tmp_path: Path) -> None:
 
     run = run_and_compare("PUNCTUATED FROM 'told'", batches, bounds, tmp_path, rng, told=told)
     assert bool(run.manifest.streams["s"].contradicting) == bool(lies)
+
+
+@pytest.mark.parametrize("column", ["k", "upper(k)"])
+def test_rows_of_a_stream_without_groups_are_late_by_the_group_they_join(column: str) -> None:
+    """Beside a stream whose groups make progress by themselves: late where the group is closed, on time where it is open."""
+    run = LocalRun(
+        "CREATE STREAM a (t BIGINT, k STRING, mark BOOLEAN) PROGRESSING ON t PUNCTUATED BY (mark) NOT DATA FOR (k) FROM 'none';"
+        "CREATE STREAM c (t BIGINT, k STRING) PROGRESSING ON t ORDERED FROM 'none';"
+        "CREATE QUERY q AS SELECT k, count(*) AS n FROM"
+        f" (SELECT t, k FROM a UNION ALL SELECT t, {column} AS k FROM c) [RANGE 10] GROUP BY k;"
+    )
+    run.push(a=[(1, "X", False), (3, "Y", False), (30, "X", True)], c=[(2, "X"), (35, "Y")])
+    assert run.rows("q") == [("X", 2, 0, 10)]
+    run.push(a=[(40, "Z", True)], c=[(5, "X"), (5, "Y"), (36, "Z")])
+    assert [row[:2] for row in run.late("c")] == [(5, "X")]
+    run.flush()
+    assert run.rows("q") == [("X", 2, 0, 10), ("Y", 1, 30, 40), ("Y", 2, 0, 10), ("Z", 1, 30, 40)]

@@ -8,6 +8,8 @@ rows wait as they came, and are processed later as if they had just come. The ru
   what waited is taken;
 * beyond, mini-partitions with `HOT` times the mean rows of a mini-partition sit out: the smallest that is enough, or else the
   largest and then on. Others never wait: they are not what is too much;
+* of rows that wait, those that fit are absorbed meanwhile, in pieces of `PIECE` rows (`choose_pieces`): a burst is spread over
+  the batches until its mini-partition is taken, with what is left;
 * none for longer than the time that was given: who would be past it when the next batch comes, at the pace of the last
   one, is taken. Where these alone are too much, nobody else waits: the slot holds up the others anyway. Nor may more
   bytes wait in a slot than was given.
@@ -25,6 +27,7 @@ from headrace.program.messages import Absorb
 TOLERANCE = 1.2
 HOT = 4.0
 LEAST = 10_000
+PIECE = 10_000  # rows of a mini-partition that are written together, and taken together
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,17 @@ class PidLoad:
     since: int  # microseconds; of one that is not behind, now
 
 
+def find_share(slot_mean: float) -> float:
+    """The rows that a slot may have in a batch before anything waits."""
+    return max(LEAST, TOLERANCE * slot_mean)
+
+
 def choose_deferred(
     absorb: Absorb, now: int, loads: Iterable[PidLoad], slot_mean: float, pid_mean: float
 ) -> frozenset[int]:
     """The mini-partitions of a slot that sit out a batch with so many rows by slot and by mini-partition, on average."""
     every = list(loads)
-    most = max(LEAST, TOLERANCE * slot_mean)
+    most = find_share(slot_mean)
     excess = sum(one.rows for one in every) - most
     if slot_mean <= 0 or excess <= 0:
         return frozenset()
@@ -61,3 +69,15 @@ def choose_deferred(
             room -= one.bytes
             excess -= one.rows
     return frozenset(chosen)
+
+
+def choose_pieces(pieces: Iterable[tuple[str, int, int]], room: float) -> dict[str, frozenset[int]]:
+    """Which pieces of rows that wait are absorbed, of mini-partitions that sit out, by segment: each piece is a segment, a
+    mini-partition and how many rows it has there, the oldest first.
+    """
+    taken: dict[str, frozenset[int]] = {}
+    for path, pid, rows in pieces:
+        if rows <= room:
+            taken[path] = taken.get(path, frozenset()) | {pid}
+            room -= rows
+    return taken

@@ -29,6 +29,7 @@ from headrace.windows import WindowSpec
 LARGEST = 1 << 62  # ticks; beyond, the arithmetic of windows would leave 64 bits
 PART_OF_STREAM = ("late", "contradicts")  # reasons of rows that count all the same, where a window is open
 Steps = tuple[MonotoneStep, ...]
+Columns = tuple[str, ...]  # of a source
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -40,7 +41,7 @@ class Judge:
     limit: int  # the largest plausible value
     missable: tuple[tuple[WindowSpec, Steps, int], ...]  # windows, what they are on, and the low-watermark by which they close
     joined: int | None = None  # rows before this have missed partners of a join
-    early: tuple[tuple[WindowSpec, Steps, Frontier], ...] = ()  # windows that close group by group
+    early: tuple[tuple[WindowSpec, Steps, Frontier, Columns], ...] = ()  # windows that close group by group, and what tells it
     promise: Frontier = NOTHING_KNOWN  # what punctuation says will not come
     groups: tuple[str, ...] = ()  # source columns that tell groups apart
     no_data: str | None = None  # the source column that is true for rows that only punctuate
@@ -48,7 +49,8 @@ class Judge:
     @property
     def reads(self) -> tuple[str, ...]:
         """Source columns that a reason depends on, beside `_t`."""
-        return (*self.groups, *((self.no_data,) if self.no_data is not None else ()))
+        told = (c for *_, columns in self.early for c in columns)
+        return tuple(dict.fromkeys((*self.groups, *told, *((self.no_data,) if self.no_data is not None else ()))))
 
     @property
     def suspect_sql(self) -> str:
@@ -72,9 +74,9 @@ class Judge:
             late |= window.missed(apply_steps(steps, within), low_watermark)
         if self.joined is not None:
             late |= values < self.joined
-        for window, steps, frontier in self.early:
-            late |= window.missed(apply_steps(steps, within), self._find_bounds(con, suspects, frontier))
-        contradicts = values < self._find_bounds(con, suspects, self.promise)
+        for window, steps, frontier, columns in self.early:
+            late |= window.missed(apply_steps(steps, within), find_bounds(con, suspects, frontier, columns))
+        contradicts = values < find_bounds(con, suspects, self.promise, self.groups)
         if self.no_data is not None:
             data = ~suspects.column(self.no_data).fill_null(False).to_numpy()
             late, contradicts = late & data, contradicts & data
@@ -82,21 +84,22 @@ class Judge:
         words = np.where(missing, "null", np.where(implausible, "implausible", words))
         return pa.array(words, pa.string(), mask=~(missing | implausible | contradicts | late))
 
-    def _find_bounds(self, con: duckdb.DuckDBPyConnection, rows: pa.Table, frontier: Frontier) -> Array:
-        """The bound that holds for each row."""
-        rest = -LARGEST if frontier.bound is None else frontier.bound
-        if not frontier.groups:
-            return np.full(rows.num_rows, rest)
-        names = [f"g{i}" for i in range(len(self.groups))]
-        numbered = rows.select(list(self.groups)).rename_columns(names).append_column("_n", pa.array(range(len(rows))))
-        con.register("judged", numbered)
-        con.register("own_bounds", make_bounds_table(names, {g: (b,) for g, b in frontier.groups}, ("own",)))
-        same = " AND ".join(f"j.{n} IS NOT DISTINCT FROM b.{n}" for n in names)
-        sql = f"SELECT coalesce(own, {rest}) AS own FROM judged j LEFT JOIN own_bounds b ON {same} ORDER BY _n"
-        found = con.sql(sql).fetchnumpy()["own"]
-        con.unregister("judged")
-        con.unregister("own_bounds")
-        return np.asarray(found)
+
+def find_bounds(con: duckdb.DuckDBPyConnection, rows: pa.Table, frontier: Frontier, columns: Columns) -> Array:
+    """The bound that holds for each row, whose group these columns tell."""
+    rest = -LARGEST if frontier.bound is None else frontier.bound
+    if not frontier.groups:
+        return np.full(rows.num_rows, rest)
+    names = [f"g{i}" for i in range(len(columns))]
+    numbered = rows.select(list(columns)).rename_columns(names).append_column("_n", pa.array(range(len(rows))))
+    con.register("judged", numbered)
+    con.register("own_bounds", make_bounds_table(names, {g: (b,) for g, b in frontier.groups}, ("own",)))
+    same = " AND ".join(f"j.{n} IS NOT DISTINCT FROM b.{n}" for n in names)
+    sql = f"SELECT coalesce(own, {rest}) AS own FROM judged j LEFT JOIN own_bounds b ON {same} ORDER BY _n"
+    found = con.sql(sql).fetchnumpy()["own"]
+    con.unregister("judged")
+    con.unregister("own_bounds")
+    return np.asarray(found)
 
 
 def make_bounds_table(
@@ -128,10 +131,10 @@ def make_judge(orders: Orders, stream: SourceStream) -> Judge:
         closed = meld_waits(waits, frontiers).bound
         if closed is not None:
             missable += [(window, steps, closed) for steps in _find_steps(stream, waits)]
-    for window, waits in stream.early:
+    for window, waits, columns in stream.early:
         frontier = meld_waits(waits, frontiers)
         if frontier.groups:
-            early += [(window, steps, frontier) for steps in _find_steps(stream, waits)]
+            early += [(window, steps, frontier, columns) for steps in _find_steps(stream, waits)]
     passed = []
     for waits in stream.joined:
         bound = meld_waits(waits, frontiers).bound

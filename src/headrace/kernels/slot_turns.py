@@ -12,6 +12,10 @@ absorbed as if they had just come, and progress goes in one step from that versi
 long as no row was late when it came: a late row counts in windows that were open *then*. Progress of the version before
 such rows is kept as a *cut*, and the step is made in two.
 
+Rows that wait need not be taken at once. Where there is room in a slot, some are absorbed in a turn without progress: as if they
+had come in a batch of their own that brought none. The mini-partition stays behind, and its other rows come as rows do, in any
+order; only those after a cut must not be among them, for they belong to a later progress.
+
 Levels after the first see what all mini-partitions have reached: the meld of their frontiers. Rows still to come of one that
 is behind are not behind its own frontier, so not behind the meld. What reaches them by a way around it, rows of streams
 that a later level reads and that may be late, would be measured by the wrong progress: `find_obstacle` names such sets.
@@ -20,7 +24,7 @@ that a later level reads and that may be late, would be measured by the wrong pr
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -29,7 +33,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.balance.choose_deferred import PidLoad, choose_deferred
+from headrace.balance.choose_deferred import PIECE, PidLoad, choose_deferred, choose_pieces, find_share
 from headrace.balance.rotate_pids import find_limit, rotate_pids
 from headrace.kernels.node_segments import NodeSegments, find_sizes
 from headrace.program.messages import Frontiers, Orders
@@ -115,11 +119,15 @@ def plan_turns(
         turns += split.rotate(current, lambda _: [Step(before, after)])
     if not out and not held:
         return Turns(tuple(turns), orders.segments)
-    keeper = _WaitingRows(program, orders, arrived)
+    taken = find_pieces(program, orders, pids, out, arrived, sent)
+    for version in sorted({held[pid].version for chosen in taken.values() for pid in chosen}):
+        group = frozenset(pid for chosen in taken.values() for pid in chosen if held[pid].version == version)
+        turns += split.rotate(group, partial(split.stay_behind, version, before, taken))
+    keeper = _WaitingRows(program, orders, arrived, held.keys() - out, taken)
     waiting, written = keeper.write(out, held)
     return Turns(
         tuple(turns),
-        (*keeper.release(held.keys() - out), *written),
+        (*keeper.release(), *written),
         meld_marks(orders, after, waiting.values()) if waiting else None,
         waiting,
         split.has_late(out.intersection(held), before),
@@ -146,6 +154,33 @@ def find_deferred(
     absorb = orders.absorb
     if absorb is None or find_obstacle(program) is not None:
         return frozenset()
+    loads = list_loads(orders, pids, arrived)
+    return choose_deferred(absorb, orders.now, loads, sent / orders.slots, sent / program.pids)
+
+
+def find_pieces(
+    program: Program, orders: Orders, pids: frozenset[int], out: frozenset[int], arrived: Arrived, sent: int
+) -> dict[str, frozenset[int]]:
+    """What those that sit out absorb all the same of the rows that wait, as far as there is room: mini-partitions by segment."""
+    here = [m for m in orders.segments if m.waiting and not out.isdisjoint(m.pids)]
+    if not here:
+        return {}
+    pieces = []
+    for meta in sorted(here, key=lambda meta: meta.epoch):
+        sizes = find_sizes(orders.store, meta)
+        pieces += [(meta.path, pid, int(sizes[pid])) for pid in meta.pids if pid in out and is_before_cut(orders, meta, pid)]
+    busy = sum(one.rows for one in list_loads(orders, pids - out, arrived))
+    return choose_pieces(pieces, find_share(sent / orders.slots) - busy)
+
+
+def is_before_cut(orders: Orders, meta: SegmentMeta, pid: int) -> bool:
+    """Whether rows that wait can be absorbed from where their mini-partition is."""
+    cuts = [v for v, mark in orders.marks.items() if mark.cut and v > orders.waiting[pid].version]
+    return meta.epoch <= min(cuts, default=orders.version)
+
+
+def list_loads(orders: Orders, pids: frozenset[int], arrived: Arrived) -> list[PidLoad]:
+    """What each mini-partition has to do, with the rows that wait."""
     count = count_numbers(orders)
     rows, size = np.zeros(count, np.int64), np.zeros(count)
     for _, table in arrived:
@@ -154,8 +189,7 @@ def find_deferred(
         size += counts * (table.nbytes / max(table.num_rows, 1))
     nothing = WaitingPid(0, orders.now, 0, 0)
     behind = {pid: orders.waiting.get(pid, nothing) for pid in pids}
-    loads = [PidLoad(p, int(rows[p]) + w.rows, int(size[p]) + w.bytes, w.since) for p, w in behind.items()]
-    return choose_deferred(absorb, orders.now, loads, sent / orders.slots, sent / program.pids)
+    return [PidLoad(p, int(rows[p]) + w.rows, int(size[p]) + w.bytes, w.since) for p, w in behind.items()]
 
 
 def find_obstacle(program: Program) -> str | None:
@@ -214,6 +248,15 @@ class _Splitting:
         here = [m for m in waited if m.epoch > version]
         return [*steps, Step(find_mark(self.orders, version, before), after, here)]
 
+    def stay_behind(
+        self, version: int, before: FrontierMap, taken: Mapping[str, frozenset[int]], pids: frozenset[int]
+    ) -> list[Step]:
+        """Absorb some of the rows that wait, at the progress of a version."""
+        mark = find_mark(self.orders, version, before)
+        chosen = [(m, taken[m.path] & pids) for m in self.orders.segments if m.path in taken]
+        some = [replace(meta, pids=tuple(sorted(mine))) for meta, mine in chosen if mine]
+        return [Step(mark, mark, some, False)]
+
     def has_late(self, pids: frozenset[int], before: FrontierMap) -> bool:
         """Whether a row of this batch may be late for these mini-partitions."""
         return bool(pids) and any(
@@ -245,10 +288,13 @@ class _Splitting:
 
 
 class _WaitingRows:
-    """Rows that wait: written when they come, let go of when they are taken."""
+    """Rows that wait: written when they come, let go of when they are taken, all of a mini-partition or some pieces."""
 
-    def __init__(self, program: Program, orders: Orders, arrived: Arrived) -> None:
+    def __init__(
+        self, program: Program, orders: Orders, arrived: Arrived, whole: Collection[int], pieces: Mapping[str, frozenset[int]]
+    ) -> None:
         self.program, self.orders, self.arrived = program, orders, arrived
+        self._whole, self._pieces = frozenset(whole), pieces
 
     def write(
         self, pids: frozenset[int], held: Mapping[int, WaitingPid]
@@ -259,18 +305,23 @@ class _WaitingRows:
         written = []
         for name in dict.fromkeys(node for node, _ in self.arrived):
             tables = [take_pids(t, pids, count) for node, t in self.arrived if node == name]
-            table = pa.concat_tables(tables)
-            if table.num_rows:
-                table = table.take(pa.array(np.argsort(table["pid"].to_numpy(), kind="stable")))
-                meta = self._write(self.program.node(name), table)
-                counts = np.bincount(table["pid"].to_numpy(), minlength=count)
+            for piece in cut_pieces(pa.concat_tables(tables)):
+                meta = self._write(self.program.node(name), piece)
+                counts = np.bincount(piece["pid"].to_numpy(), minlength=count)
                 rows += counts
                 size += counts * (meta.bytes / meta.rows)
                 written.append(meta)
+        for meta in self.orders.segments:
+            gone = list(self._pieces.get(meta.path, ()))
+            if gone:
+                counts = find_sizes(self.orders.store, meta)[gone]
+                rows[gone] -= counts
+                size[gone] -= counts * (meta.bytes / meta.rows)
         waiting = {}
         for pid in pids:
             old = held.get(pid, WaitingPid(self.orders.version - 1, self.orders.now, 0, 0))
-            waiting[pid] = WaitingPid(old.version, old.since, old.rows + int(rows[pid]), old.bytes + int(size[pid]))
+            left = max(0, old.bytes + int(size[pid]))
+            waiting[pid] = WaitingPid(old.version, old.since, old.rows + int(rows[pid]), left)
         return waiting, written
 
     def _write(self, node: Node, table: pa.Table) -> SegmentMeta:
@@ -283,14 +334,24 @@ class _WaitingRows:
             self.orders.store, path, node.name, table, Span(low, high + width), version, waiting=True
         )
 
-    def release(self, pids: Iterable[int]) -> Iterator[SegmentMeta]:
-        """The segments of before the batch, without the rows of these mini-partitions that waited."""
-        taken = frozenset(pids)
+    def release(self) -> Iterator[SegmentMeta]:
+        """The segments of before the batch, without the rows that waited and were taken."""
         for meta in self.orders.segments:
-            mine = [pid for pid in meta.pids if pid in taken] if meta.waiting else []
+            taken = self._whole | self._pieces.get(meta.path, frozenset()) if meta.waiting else frozenset[int]()
+            mine = [pid for pid in meta.pids if pid in taken]
             left = meta.release(mine, int(find_sizes(self.orders.store, meta)[mine].sum())) if mine else meta
             if left is not None:
                 yield left
+
+
+def cut_pieces(rows: pa.Table) -> Iterator[pa.Table]:
+    """The rows by mini-partition, in tables with so many of each that they can be taken one by one."""
+    rows = rows.take(pa.array(np.argsort(rows["pid"].to_numpy(), kind="stable")))
+    numbers = rows["pid"].to_numpy()
+    place = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)  # among those of its mini-partition
+    piece = place // PIECE
+    for n in range(int(piece.max(initial=-1)) + 1):
+        yield rows if not piece.any() else rows.filter(pa.array(piece == n))
 
 
 def count_numbers(orders: Orders) -> int:

@@ -2,8 +2,9 @@
 
 The order, and why: pruning first, since nothing is decided for what nobody reads; types before sharing and placing,
 which compare expressions as cast; progress before the last check, which asks for it; tables before placement, which
-partitions them; who closes groups early when all readers are placed; state bounds and source columns when the
-tables are known; who reads a source when its expressions are. The last rule only reads and refuses.
+partitions them; tables of removed queries go when all are placed, since what they share with others stays; who closes groups
+early when all readers are known; state bounds and source columns when the tables are; who reads a source when its
+expressions are. The last rule only reads and refuses.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from headrace.optimizer.pass_progress import pass_progress
 from headrace.optimizer.place_relations import place_relations
 from headrace.optimizer.plan import Plan, Settings, Typer
 from headrace.optimizer.prune_relations import prune_relations
+from headrace.optimizer.release_tables import release_tables
 from headrace.optimizer.share_panes import share_panes
 from headrace.optimizer.type_columns import type_columns
 
@@ -31,6 +33,7 @@ RULES: tuple[Callable[..., Plan], ...] = (
     pass_progress,
     share_panes,
     place_relations,
+    release_tables,
     close_groups,
     bound_state,
     collect_columns,

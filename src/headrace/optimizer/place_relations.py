@@ -22,7 +22,8 @@ of joins and lookups do not.
 
 A query never changes the partitioning of a table that was there before it: only readers that are no younger than a
 table are asked, and what was chosen for a table that may have state (`Settings.placements`, kept in the checkpoint) is taken
-as it is, whatever rates are measured or declared since. Those that were measured place new tables.
+as it is, whatever rates are measured or declared since. Those that were measured place new tables. For the same reason removed
+queries are placed like the others: what they read is stored in tables that they share (`release_tables` lets go of the rest).
 """
 
 from __future__ import annotations
@@ -107,14 +108,12 @@ class _Placing:
                     self._arm(name, arm, part) for arm in relation.inputs for part in self.parts.get(arm, ())
                 )
             elif isinstance(relation, (Join, TemporalJoin)):
-                if name in self.plan.used:
-                    self._place_join(relation)
+                self._place_join(relation)
             elif isinstance(relation, Lookup):
-                if name in self.plan.used:
-                    self._place_lookup(relation)
+                self._place_lookup(relation)
             elif isinstance(relation, Derive):
                 self.parts[name] = tuple(self._derive(relation, p) for p in self.parts.get(relation.input, ()))
-            elif isinstance(relation, Aggregate) and name in self.plan.used:
+            elif isinstance(relation, Aggregate):
                 if isinstance(self.graph.relations[relation.input], Rows):
                     self._place_over_rows(relation)
                 else:

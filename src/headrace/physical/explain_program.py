@@ -31,7 +31,7 @@ def explain_program(plan: Plan, program: Program) -> str:
                 listed = [f"k{i} = {k}" for i, k in enumerate(given.keys)]
                 listed += [f"v{i} = {v}" for i, v in enumerate(given.values)]
                 lines.append(f"  from {given.stream}{f' where {given.where}' if given.where else ''}: {', '.join(listed)}")
-            lines += _describe_dealing(tables[node.name]) if node.name in tables else []
+            lines += _describe_dealing(program, tables[node.name]) if node.name in tables else []
             continue
         feeds = node.feeds if isinstance(node, PaneNode) else ()
         for feed in feeds:
@@ -47,10 +47,11 @@ def explain_program(plan: Plan, program: Program) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _describe_dealing(table: DealtTable) -> list[str]:
+def _describe_dealing(program: Program, table: DealtTable) -> list[str]:
     if table.obstacle is not None:
         return [f"  a hot key stays in one slot: {table.obstacle}"]
-    return [f"  rows of a hot key may be dealt over slots, with a copy of those of {', '.join(table.copied)} in each"]
+    others = " and ".join(program.node(name).label for name in table.copied)
+    return [f"  rows of a hot key may be dealt over slots, with a copy of {others} in each"]
 
 
 def _describe_step(step: Step) -> str:

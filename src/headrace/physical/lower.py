@@ -441,9 +441,10 @@ class _Lowering:
                 for window in node.windows
             ]
             early = [
-                (window, node.waits)
-                for node in nodes
-                if isinstance(node, PaneNode) and node.groups and any(f.stream == stream.name for f in node.feeds)
+                (window, self.nodes[id_].waits, tuple(feed.keys[i] for i in keys))
+                for id_, keys in plan.early.items()
+                for feed in plan.feeds.get(id_, ())
+                if feed.stream == stream.name and isinstance(node := self.nodes[id_], PaneNode)
                 for window in node.windows
             ]
             joined = [n.waits for n in nodes if isinstance(n, RowNode) and stream.name in self._streams_into(n)]

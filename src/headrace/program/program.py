@@ -287,7 +287,7 @@ class SourceStream:
     horizon: int | None
     missable: tuple[tuple[WindowSpec, Waits], ...]  # windows a row may miss, and whose progress closes them
     joined: tuple[Waits, ...] = ()  # progress of the joins that read it: a row behind it has missed partners
-    early: tuple[tuple[WindowSpec, Waits], ...] = ()  # those of the windows that close group by group
+    early: tuple[tuple[WindowSpec, Waits, tuple[str, ...]], ...] = ()  # those that close group by group, and the groups' columns
     groups: tuple[str, ...] = ()  # columns of the source frame that tell groups apart
     mark: str | None = None  # the column that is true for punctuating rows
     marks_are_data: bool = True
