@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-Column = pa.Array | pa.ChunkedArray
 
-
-def list_values(column: Column) -> list[Any]:
-    """The values of a column."""
+def list_values(column: Any) -> list[Any]:
+    """The values of an Arrow array or chunked array."""
     try:
-        return column.to_pylist()  # type: ignore[no-any-return]
+        return list(column.to_pylist())
     except (OverflowError, ValueError):  # which a UnicodeDecodeError is
         return [_value(one) for one in column]
 
