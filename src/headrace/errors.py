@@ -40,5 +40,9 @@ class NetworkError(HeadraceError):
     """A network, a deployment or a placement problem that cannot be satisfied."""
 
 
+class UnplaceableError(NetworkError):
+    """No choice of nodes that a planner looks at can take a query."""
+
+
 class InternalError(HeadraceError):
     """A fault of Headrace itself; please report it with the text of the message."""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from headrace.commands.command_options import read_retain, read_trigger
+from headrace.commands.command_options import read_grace, read_retain
 from headrace.commands.reported import Reported, show_warning
 
 
@@ -48,7 +48,7 @@ def state(checkpoint: str, format_: str, all_pids: bool, by: str | None) -> None
 @click.command(cls=Reported)
 @click.argument("checkpoint", metavar="DIR")
 @click.option("--retain", metavar="DURATION", callback=read_retain, help="Delete results and late rows that are older.")
-@click.option("--grace", metavar="DURATION", default="10 minutes", show_default=True, callback=read_trigger,
+@click.option("--grace", metavar="DURATION", default="10 minutes", show_default=True, callback=read_grace,
               help="How long files that were merged stay, for readers that began before.")  # fmt: skip
 def compact(checkpoint: str, retain: str | None, grace: str) -> None:
     """Merge the many small files of checkpoint DIR into few large ones; nothing is lost.
@@ -64,10 +64,10 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
     from headrace.report.export import open_log
     from headrace.runtime.source_log import trim_source_logs
     from headrace.state import CheckpointLock, Retention, compact_checkpoint
-    from headrace.windows.duration import parse_retention, parse_trigger
+    from headrace.windows.duration import parse_grace, parse_retention
 
     log = open_log(checkpoint)
-    policy = Retention(retain=parse_retention(retain) if retain else None, grace=parse_trigger(grace) / 1000)
+    policy = Retention(retain=parse_retention(retain) if retain else None, grace=parse_grace(grace))
     with CheckpointLock(log.store):
         before = len(log.store.scan())
         done = compact_checkpoint(log.store, policy, whole=True)

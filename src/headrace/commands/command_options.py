@@ -17,7 +17,23 @@ def read_sinks(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
         kind, colon, directory = value.partition(":")
         if value != "console" and not (kind in SINKS and colon and directory):
             raise click.BadParameter(f"{value!r}; expected console, csv:DIR, json:DIR or parquet:DIR")
+        if colon and (file := _file_in_the_way(Path(directory))):
+            raise click.BadParameter(f"{value!r}: {file} is a file; expected a directory, or a path where none is yet")
     return values
+
+
+def _file_in_the_way(directory: Path) -> Path | None:
+    """What keeps a directory from being made: it, or one above it, is a file."""
+    return next((one for one in (directory, *directory.parents) if one.exists() and not one.is_dir()), None)
+
+
+def read_page(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None:
+        try:
+            value.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise click.BadParameter(f"{value} cannot be written: {e.strerror}: {e.filename}") from e
+    return value
 
 
 def read_jars(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -46,6 +62,12 @@ def read_retain(_: click.Context, __: click.Parameter, value: str | None) -> str
     from headrace.windows.duration import parse_retention
 
     return _checked(parse_retention, value)
+
+
+def read_grace(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_grace
+
+    return _checked(parse_grace, value)
 
 
 def read_absorb(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

@@ -73,7 +73,7 @@ def results(
         )
     if format_ == "parquet" and output is None and sys.stdout.isatty():
         raise click.UsageError("Parquet is not for a terminal: give --output FILE or redirect")
-    with output.open("wb") if output else nullcontext(sys.stdout.buffer) as sink:
+    with _open_output(output) if output else nullcontext(sys.stdout.buffer) as sink:
         if format_ == "parquet":
             count = export.write_parquet(outputs.batches(), sink)
         else:
@@ -82,6 +82,13 @@ def results(
         click.echo(f"No {'late rows' if late else 'results'} of {name} have been committed yet.", err=True)
     if damaged:
         ctx.exit(2)
+
+
+def _open_output(output: Path) -> Any:
+    try:
+        return output.open("wb")
+    except OSError as e:
+        raise OptionError(f"{output} cannot be written: {e.strerror}; give a file in a directory that is there") from e
 
 
 def _print(outputs: Any, encode: Callable[[Any], bytes], sink: Any, follow: bool) -> int:

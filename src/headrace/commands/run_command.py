@@ -13,13 +13,14 @@ from headrace.commands.check_java import need_java
 from headrace.commands.command_options import (
     read_absorb,
     read_jars,
+    read_page,
     read_retain,
     read_settings,
     read_sinks,
     read_slots,
     read_trigger,
 )
-from headrace.commands.read_script import read_sql
+from headrace.commands.read_script import read_sql, read_statements
 from headrace.commands.reported import Reported
 from headrace.errors import OptionError
 from headrace.report import BatchReport
@@ -57,7 +58,7 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
 )  # fmt: skip
 @click.option("--retain", metavar="DURATION", callback=read_retain,
               help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip
-@click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path), callback=read_page,
               help="At the end, draw the plan, the run and its results.")  # fmt: skip
 @click.option("--ipv4", metavar="COLUMNS", help="On the page, show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
 @click.pass_context
@@ -108,13 +109,14 @@ def run(
         )
     need_java()
     from headrace.report import watch
+    from headrace.report.export import has_batches
     from headrace.report.ipv4 import parse_columns
     from headrace.session import Session
-    from headrace.sql import CreateQuery, CreateStream, parse_script
+    from headrace.sql import CreateQuery, CreateStream
     from headrace.sql.declare import asks_spark
 
     text = read_sql(file)
-    statements = parse_script(text)
+    statements = read_statements(file, text)
     queries = {one.name: one.text for one in statements if isinstance(one, CreateQuery)}
     reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
     view, show, say = watch.view(f"{file} → {checkpoint}")
@@ -151,6 +153,8 @@ def run(
         )
     ctx.meta["spark_log"].unlink()
     if page is not None:
+        if not reports and not has_batches(checkpoint):
+            raise OptionError(f"{page} is not written: the sources had nothing to read, and no batch was ever committed to draw")
         plan, addresses = session.explain(format="json"), parse_columns(ipv4)
         watch.write_page(page, str(file), plan, list(reports), queries, checkpoint, addresses)
         click.echo(f"{page.resolve()}", err=True)

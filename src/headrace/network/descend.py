@@ -19,7 +19,7 @@ import numpy as np
 from headrace.network import plan_search
 from headrace.network.deployment import Deployment, FeedOrigin
 from headrace.network.distance_metric import travel_cost
-from headrace.network.exact import ENTRY, build_tree, find_overload, mask_of
+from headrace.network.exact import ENTRY, build_tree, choose_barred, find_overload, mask_of
 from headrace.network.hierarchy import Cluster, Hierarchy
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import QueryPlan
@@ -197,5 +197,5 @@ def plan_by_hierarchy(
             return QueryPlan(
                 query.name, query.sink, build_tree(problem, found), cost, algorithm, plans, states, seconds
             )
-        barred |= {max(clash, key=lambda c: (c[1] != ENTRY, problem.tuples(c[0]), c))}
+        barred |= {choose_barred(problem, clash)}
     raise unplaceable_error(problem)

@@ -192,6 +192,13 @@ def find_overload(
     return next((placed[n] for n in sorted(load) if n in placed and load[n] > spare[n] + 1e-9), [])
 
 
+def choose_barred(
+    problem: Subsets, clash: list[tuple[int, int, int, int]]
+) -> tuple[int, int, int, int]:
+    """Of what overloads a node together, the heaviest join; a derived stream where there is no join."""
+    return max(clash, key=lambda c: (c[1] != ENTRY, problem.tuples(c[0]), c))
+
+
 def mask_of(found: Found) -> int:
     return found.entry.mask if isinstance(found, FoundEntry) else found.mask
 

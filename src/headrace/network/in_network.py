@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from headrace.network.deployment import EMPTY, Deployment, FeedOrigin
 from headrace.network.descend import cost_of
 from headrace.network.distance_metric import DistanceMetric, travel_cost
-from headrace.network.exact import ENTRY, build_tree, find_overload, mask_of
+from headrace.network.exact import ENTRY, build_tree, choose_barred, find_overload, mask_of
 from headrace.network.hierarchy import coordinates
 from headrace.network.join_order import order_by_size
 from headrace.network.join_query import JoinQuery
@@ -62,9 +62,10 @@ def in_network(
     spare = world.spare(deployed)
     barred: Forbidden = frozenset()
     for _ in range(_MOST_ATTEMPTS):
-        walk = _Walk(problem, splits, entries, zoning, spare, barred)
+        usable = [e for i, e in enumerate(entries) if (e.mask, ENTRY, ENTRY, i) not in barred]
+        walk = _Walk(problem, splits, usable, zoning, spare, barred)
         found = walk.expand(walk.finish(problem.full))
-        clash = [c for c in find_overload(problem, found, entries, deployed, spare) if c[1] != ENTRY]
+        clash = find_overload(problem, found, entries, deployed, spare)
         if not clash:
             cost = cost_of(problem, found, problem.sink)
             seconds = time.perf_counter() - started
@@ -72,7 +73,7 @@ def in_network(
             return QueryPlan(
                 query.name, query.sink, chosen, cost, "in-network", walk.examined, walk.states, seconds
             )
-        barred |= {max(clash, key=lambda c: (problem.load(c[1], c[2]), c))}
+        barred |= {choose_barred(problem, clash)}
     raise unplaceable_error(problem)
 
 

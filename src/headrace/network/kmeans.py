@@ -42,6 +42,7 @@ def _divide(points: Vector, rows: NDArray[np.int64], limit: int, seed: int) -> l
 
 def _lloyd(points: Vector, rows: NDArray[np.int64], k: int, seed: int) -> list[NDArray[np.int64]]:
     data = points[rows]
+    k = min(k, len(np.unique(data, axis=0)))  # nodes with no way between them are one point
     best: tuple[float, NDArray[np.int64]] | None = None
     for start in range(STARTS):
         rng = np.random.default_rng(1000 * seed + start)

@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from headrace.errors import NetworkError
+from headrace.errors import UnplaceableError
 from headrace.network.distance_metric import DistanceMetric, Vector, travel_cost
 from headrace.network.subsets import Entry, Subsets
 
@@ -179,11 +179,11 @@ def fill_table(
     return table
 
 
-def unplaceable_error(problem: Subsets) -> NetworkError:
+def unplaceable_error(problem: Subsets) -> UnplaceableError:
     """No plan exists: say why, as far as it can be advertised."""
     heaviest = max(problem.tuples(m) for m in problem.splits) if problem.splits else 0.0
     roomy = max((n.capacity for n in problem.world.network.nodes if n.hosts), default=0.0)
-    return NetworkError(
+    return UnplaceableError(
         f"query {problem.query.name!r} cannot be placed: no choice of nodes meets the capacities. The"
         " largest node"
         f" takes {roomy:g} tuples/s, and the joins of this query give up to {heaviest:g} tuples/s on the way."

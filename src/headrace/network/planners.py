@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from headrace.errors import NetworkError
+from headrace.errors import NetworkError, UnplaceableError
 from headrace.network.bottom_up import bottom_up
 from headrace.network.cost_space import embed_network
 from headrace.network.deployment import Deployment
@@ -74,7 +74,14 @@ class PreparedWorld:
         found = PLANNERS.get(algorithm)
         if found is None:
             raise NetworkError(f"no planner is called {algorithm!r}; there are {', '.join(PLANNERS)}")
-        return lambda query, deployed: found(self, query, deployed)
+
+        def plan(query: JoinQuery, deployed: Deployment) -> QueryPlan:
+            try:
+                return found(self, query, deployed)
+            except UnplaceableError:  # by its rule: in a zone without room, say; elsewhere there may be some
+                return exact(self.world, query, deployed, self.reuse)
+
+        return plan
 
 
 PLANNERS: dict[str, Callable[[PreparedWorld, JoinQuery, Deployment], QueryPlan]] = {

@@ -16,7 +16,7 @@ import numpy as np
 from headrace.network.deployment import EMPTY, Deployment
 from headrace.network.descend import cost_of
 from headrace.network.distance_metric import Vector
-from headrace.network.exact import ENTRY, build_tree, find_overload
+from headrace.network.exact import ENTRY, build_tree, choose_barred, find_overload
 from headrace.network.join_order import order_by_size
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import QueryPlan
@@ -38,19 +38,19 @@ def relaxation(
     splits = order_by_size(problem)
     at, rounds = settle_springs(problem, splits, points)
     entries = problem.bases() + (find_reusable(problem, deployed) if reuse else [])
-    barred: set[tuple[int, int]] = set()
+    barred: set[tuple[int, int, int, int]] = set()
     spare = world.spare(deployed)
-    for _ in range(len(world.network.nodes) * max(1, len(splits))):
+    for _ in range(len(world.network.nodes) * max(1, len(splits)) + len(entries)):
         nodes = {m: _nearest(problem, splits[m][0], points, p, spare, barred, m) for m, p in at.items()}
-        found = _cheapest(problem, splits, entries, nodes, problem.full, problem.sink)
-        clash = [c for c in find_overload(problem, found, entries, deployed, spare) if c[1] != ENTRY]
+        usable = [e for i, e in enumerate(entries) if (e.mask, ENTRY, ENTRY, i) not in barred]
+        found = _cheapest(problem, splits, usable, nodes, problem.full, problem.sink)
+        clash = find_overload(problem, found, entries, deployed, spare)
         if not clash:
             cost = cost_of(problem, found, problem.sink)
             seconds = time.perf_counter() - started
             chosen = build_tree(problem, found)
             return QueryPlan(query.name, query.sink, chosen, cost, "relaxation", rounds, rounds, seconds)
-        heaviest = max(clash, key=lambda c: problem.load(c[1], c[2]))
-        barred.add((heaviest[0], heaviest[3]))
+        barred.add(choose_barred(problem, clash))
     raise unplaceable_error(problem)
 
 
@@ -85,15 +85,15 @@ def _nearest(
     points: Vector,
     place: Vector,
     spare: Vector,
-    barred: set[tuple[int, int]],
+    barred: set[tuple[int, int, int, int]],
     mask: int,
 ) -> int:
     """The node nearest to a point that may take the join and from which the sink can be reached."""
     apart = ((points - place) ** 2).sum(axis=1)
     apart = np.where(np.isfinite(problem.world.metric.row(problem.sink)), apart, np.inf)
     apart = np.where(problem.load(*split) > spare + 1e-9, np.inf, apart)
-    for other, node in barred:
-        if other == mask:
+    for other, left, _right, node in barred:
+        if other == mask and left != ENTRY:
             apart[node] = np.inf
     node = int(np.argmin(apart))
     if not np.isfinite(apart[node]):

@@ -131,7 +131,7 @@ class _Pricing:
                 cost, loads = self.problem.world.widening(
                     self.deployment, match.origin, widened, limit, self.known
                 )
-                if cost <= limit and all(more <= self.room(name) for name, more in loads.items()):
+                if math.isfinite(cost) and cost <= limit and all(more <= self.room(name) for name, more in loads.items()):
                     found.append(self.entry(match, max(0.0, cost), loads))
         return found
 

@@ -75,9 +75,24 @@ def ticks(length: str | int, unit: Unit) -> int:
     return int(total)
 
 
+def parse_length(what: str, length: str) -> int:
+    """The microseconds of a length of time that stands by itself; errors say `what` it is."""
+    if _NUMBER.fullmatch(length):
+        raise OptionError(f"{what}: {length.strip()} has no unit; write for example '{length.strip()} seconds'")
+    try:
+        return ticks(length, "us")
+    except OptionError as e:
+        raise OptionError(f"{what}: {e}") from e
+
+
 def parse_trigger(trigger: str) -> int:
     """The milliseconds between two batches; 0 is as soon as there is something to read."""
     return _at_least(0, "trigger", trigger, "is before now; expected a duration like '5 seconds', or '0 seconds'") // 1000
+
+
+def parse_grace(grace: str) -> float:
+    """The seconds that files which were merged stay."""
+    return _at_least(0, "grace", grace, "is before now; expected a duration like '10 minutes', or '0 seconds'") / 1e6
 
 
 def parse_absorb(absorb: str) -> int:
@@ -90,14 +105,11 @@ def parse_retention(retain: str) -> float:
     return _at_least(1, "retain", retain, "keeps nothing; expected a duration like '7 days'") / 1e6
 
 
-def _at_least(least: int, option: str, length: str, otherwise: str) -> int:
+def _at_least(least: int, what: str, length: str, otherwise: str) -> int:
     """The microseconds of an option's value."""
-    try:
-        found = ticks(length, "us")
-    except OptionError as e:
-        raise OptionError(f"{option}: {e}") from e
+    found = parse_length(what, length)
     if found < least:
-        raise OptionError(f"{option}: {length!r} {otherwise}")
+        raise OptionError(f"{what}: {length!r} {otherwise}")
     return found
 
 
