@@ -623,7 +623,7 @@ CREATE QUERY q AS SELECT a FROM s WHERE a BETWEEN SYMMETRIC 3 AND 1
 -- =>
 -- SqlError: BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC
 --   line 1: CREATE QUERY q AS SELECT a FROM s WHERE a BETWEEN SYMMETRIC 3 AND 1
---                                                 ^
+--                                                   ^
 
 -- # a partitioning without its list
 CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED (a) FROM 'parquet'
