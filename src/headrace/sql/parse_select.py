@@ -48,8 +48,8 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
         raise error(script, tokens[0].start, tokens[-1].end, "a query is a SELECT or a UNION ALL of SELECTs")
     _drop_double_parentheses(body)
     _check_depth(body)
-    if (between := next((b for b in body.find_all(exp.Between) if b.args.get("symmetric")), None)) is not None:
-        raise point_at(script, between.this, "BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC")
+    for node in (b.this for b in body.find_all(exp.Between) if b.args.get("symmetric")):
+        raise point_at(script, node, "BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC")
     put_windows(body, windows)
     body = as_spark_binds(body.transform(_keep_spelling))
     for group in body.find_all(exp.Group):
