@@ -58,9 +58,23 @@ OF_OUTER_JOINS = [
     ),
     *(f"SELECT q0.t0, q0.t1 FROM q0 WHERE NOT EXISTS (SELECT 1 FROM b WHERE q0.k = b.k AND q0.{t} = b.ts)" for t in ("t0", "t1")),
 ]
+JOINED = "SELECT x.ts AS t, y.v AS v FROM a x JOIN b y ON x.k = y.k AND x.ts = y.ts"
+UNIONS = [
+    f"{JOINED} UNION ALL SELECT ts, v FROM b",
+    f"SELECT ts, v FROM b WHERE v > 1 UNION ALL {JOINED} UNION ALL SELECT ts + 1, v + 1 FROM a",
+    f"SELECT t + 1 AS t, 2 * v AS w FROM ({JOINED} UNION ALL SELECT ts, v FROM b) WHERE v > 1",
+    f"SELECT t, v / 2 AS half FROM ({JOINED} UNION ALL SELECT ts, 1.5 FROM b)",
+    "SELECT a.ts, d.label FROM a JOIN dim d ON a.k = d.k UNION ALL SELECT ts, 'none' FROM b",
+]
+BETWEEN_TABLES = [
+    "SELECT x.ts, d.label, y.v FROM a x LEFT JOIN dim d ON x.k = d.k LEFT JOIN b y ON y.k = x.k AND y.ts = x.ts",
+    "SELECT x.ts, d.label, y.v FROM a x JOIN dim d ON x.k = d.k LEFT JOIN b y ON y.k = d.k AND y.ts = x.ts AND d.label = 'one'",
+    "SELECT x.ts, d.label, y.ts AS t FROM a x LEFT JOIN dim d ON x.k = d.k FULL JOIN b y ON y.k = x.k AND abs(y.ts - x.ts) < 2",
+    "SELECT x.ts, d.label, y.ts AS t FROM a x LEFT JOIN dim d ON x.k = d.k RIGHT JOIN b y ON y.k = x.k AND abs(y.ts - x.ts) < 2",
+]
 
 
-@pytest.mark.parametrize("queries", [SAME_STREAM, BY_BOTH_TIMES, OF_OUTER_JOINS])
+@pytest.mark.parametrize("queries", [SAME_STREAM, BY_BOTH_TIMES, OF_OUTER_JOINS, UNIONS, BETWEEN_TABLES])
 def test_each_is_what_it_is_alone(queries: list[str]) -> None:
     """Rows under other names, by another of their times, or of no time, are not taken for each other."""
     text = "".join(f"CREATE QUERY q{i} AS {q};\n" for i, q in enumerate(queries))

@@ -618,6 +618,13 @@ CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIO
 --   line 1: CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED BY ((a & 15) FROM 'parquet'
 --                                                                                                                 ^^^^^^^^^
 
+-- # bounds in either order, which Spark does not know
+CREATE QUERY q AS SELECT a FROM s WHERE a BETWEEN SYMMETRIC 3 AND 1
+-- =>
+-- SqlError: BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC
+--   line 1: CREATE QUERY q AS SELECT a FROM s WHERE a BETWEEN SYMMETRIC 3 AND 1
+--                                                   ^
+
 -- # a partitioning without its list
 CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED (a) FROM 'parquet'
 -- =>

@@ -133,12 +133,15 @@ class _Collecting:
         return self.name(branch.stream, trace_to_stream(source, branch, expression, types))
 
     def pass_rows(self) -> list[PassingRows]:
+        """Rows of streams that are results as they come: those of selections, and of arms of unions with what slots compute."""
         out = []
         for name in self.plan.graph.queries:
-            relation = self.plan.graph.relations[name]
-            if isinstance(relation, Rows) and name not in self.plan.settings.retired:
-                for branch in relation.branches:
+            if name in self.plan.settings.retired:
+                continue
+            for source in find_leaves(self.plan.graph, name):
+                alike = self._make_alike(source, name)
+                for branch in source.branches:
                     where = self.name(branch.stream, branch.where) if branch.where is not None else None
-                    columns = tuple(self._trace(relation, branch, exp.column(c)) for c in relation.columns)
+                    columns = tuple(self._trace(source, branch, alike[c]) for c in source.columns)
                     out.append(PassingRows(name, branch.stream, where, columns))
         return out

@@ -66,7 +66,8 @@ def _write_text(plan: Plan) -> str:
         lines += ["", *_table_lines(plan, table)]
     lines += _exchange_lines(plan)
     for query in dict.fromkeys(p.query for p in plan.passing):
-        lines += ["", f"{query}: rows pass at once, no exchange, no state"]
+        alone = isinstance(plan.graph.relations[query], Rows)
+        lines += ["", f"{query}: rows {'' if alone else 'of streams '}pass at once, no exchange, no state"]
     return "\n".join(lines) + "\n"
 
 

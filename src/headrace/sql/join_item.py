@@ -43,7 +43,7 @@ def _join_rows(
     builder: JoinBuilder, left: Joined, item: FromItem, kind: str, conjuncts: Sequence[exp.Expr]
 ) -> Joined:
     right = join_nothing(item)
-    parts = [*map(join_nothing, left.items), right]
+    parts = [*(_part_of(left, i) for i in left.items), right]
     mine, other = frozenset(range(len(left.items))), frozenset({len(left.items)})
     flipped = kind == "right"
     done, groups = ([right, left], [other, mine]) if flipped else ([left, right], [mine, other])
@@ -66,6 +66,13 @@ def _join_rows(
         )
     hops = window if window is not None and not window.tumbling else None
     return builder.build(builder.narrow(done, conditions), groups, parts, conditions, kind, hops)
+
+
+def _part_of(joined: Joined, item: FromItem) -> Joined:
+    """An item by itself; a table that was looked up has columns, and no time."""
+    if not is_table(item):
+        return join_nothing(item)
+    return Joined(joined.relation, {item.flat(c): c for c in item.relation.columns}, (item,))
 
 
 def _concerns(one: FromItem, items: Sequence[FromItem], conjuncts: Sequence[exp.Expr]) -> bool:

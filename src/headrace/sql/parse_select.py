@@ -21,7 +21,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
-from headrace.sql.error_places import error
+from headrace.sql.error_places import error, point_at
 from headrace.sql.parse_window import put_windows, take_windows
 from headrace.sql.precedence import as_spark_binds
 from headrace.sql.syntax_hints import syntax_error
@@ -48,6 +48,8 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
         raise error(script, tokens[0].start, tokens[-1].end, "a query is a SELECT or a UNION ALL of SELECTs")
     _drop_double_parentheses(body)
     _check_depth(body)
+    for node in (b.this for b in body.find_all(exp.Between) if b.args.get("symmetric")):
+        raise point_at(script, node, "BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC")
     put_windows(body, windows)
     body = as_spark_binds(body.transform(_keep_spelling))
     for group in body.find_all(exp.Group):
