@@ -4,6 +4,7 @@ python -m benchmarks.balance run [NAME …]               simulate, into benchma
 python -m benchmarks.balance live [WORKLOAD:POLICY …]   on Spark, standalone, two executors pinned to a core each
 python -m benchmarks.balance rivals [STREAM …]          Headrace, Spark's own streaming and Flink on smaller batches of the same
 python -m benchmarks.balance overhead [PAIRS]           static and headrace in turn on an even load
+python -m benchmarks.balance limits [ROWS [BATCHES]]    bursts with and without --absorb, little memory with and without turns
 python -m benchmarks.balance cost                       the share of a batch that statistics and controller take, in one process
 python -m benchmarks.balance rescale [MINUTES [CHANGES]]  2, 8 and 3 slots in turn, 9 or so many changes a minute, with kills
 python -m benchmarks.balance draw                       figures into docs/figures, tables into docs/balance.md
@@ -39,6 +40,8 @@ def main(arguments: list[str]) -> None:
         run_rivals(rest or ["even", "zipf", "focused"])
     elif command == ["overhead"]:
         run_overhead(int(rest[0]) if rest else 3)
+    elif command == ["limits"]:
+        run_limits(*(int(value) for value in (*rest, *("400000", "30")[len(rest) :])))
     elif arguments == ["cost"]:
         from benchmarks.balance.statistics_cost import measure_cost
 
@@ -99,6 +102,23 @@ def run_rivals(streams: list[str]) -> None:
             rows = [{k: one[k] for k in kept} | {"seconds": [b["seconds"] for b in one["batches"]]} for one in found]
             write_result("live-rivals", {"rows": rows})
         spark.stop()
+
+
+def run_limits(rows: int, batches: int) -> None:
+    """What a slot does not take at once: bursts that wait, and mini-partitions that take turns."""
+    from benchmarks.balance.limit_runs import measure_limits, run_bursts, run_memory
+    from benchmarks.balance.pinned_cluster import pinned_cluster
+
+    found: list[dict[str, Any]] = []
+
+    def keep(run: dict[str, Any]) -> None:
+        found.append({"workload": run["workload"], "way": run["way"], "rows": run["rows"]} | measure_limits(run))
+        print(found[-1], flush=True)
+        write_result("live-limits", _rounded({"rows": found}))
+
+    with pinned_cluster(FOLDER / "cluster") as url:
+        run_bursts(url, FOLDER, rows, batches, keep)
+        run_memory(url, FOLDER, rows // 2, min(batches, 20), keep)
 
 
 def has_flink() -> bool:

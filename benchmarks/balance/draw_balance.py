@@ -16,9 +16,15 @@ RESULTS = Path(__file__).parent / "results"
 
 def draw() -> None:
     """Everything there are results for; a table replaces what stands between its marks in the page."""
-    from benchmarks.balance.draw_live import live_table, overhead_table, rescales_table, rivals_table
+    from benchmarks.balance.draw_live import (
+        limits_table,
+        live_table,
+        overhead_table,
+        rescales_table,
+        rivals_table,
+    )
 
-    live = {"live-rivals": rivals_table, "live-overhead": overhead_table, "rescales": rescales_table}
+    live = {"live-rivals": rivals_table, "live-overhead": overhead_table, "rescales": rescales_table, "live-limits": limits_table}
     text = PAGE.read_text(encoding="utf-8")
     for name, make in (PARTS | live).items():
         file = RESULTS / f"{name}.json"

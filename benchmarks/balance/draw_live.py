@@ -89,6 +89,21 @@ def rivals_table(data: dict[str, Any]) -> str:
     return markdown(["stream", "Headrace", "Spark, RocksDB", "Flink"], rows)
 
 
+def limits_table(data: dict[str, Any]) -> str:
+    table = []
+    for one in data["rows"]:
+        name = {"burst": "a burst every eighth batch", "memory": "state of 50 MB a slot"}[one["workload"]]
+        if "failed" in one:
+            table.append([name, one["way"], "failed", *[""] * 5])
+            continue
+        times = [f"{one[key]:.2f}" for key in ("median", "burst", "longest", "total")]
+        if one["workload"] == "memory":
+            times[1] = ""
+        table.append([name, one["way"], *times, f"{one['waiting']:,}", str(one["peak_mb"])])
+    head = ["workload", "way", "batch, s", "with the burst, s", "longest, s", "all, s"]
+    return markdown([*head, "rows that wait, at most", "peak of a worker, MB"], table)
+
+
 def overhead_table(data: dict[str, list[list[float]]]) -> str:
     medians = {policy: [statistics.median(run[WARM:]) for run in runs] for policy, runs in data.items()}
     rows = [[policy, *(f"{m:.3f}" for m in found), f"{statistics.fmean(found):.3f}"] for policy, found in medians.items()]

@@ -57,18 +57,20 @@ class LiveCase:
     batches: int = 24
     slots: int = 8
     compete: bool = False
+    absorb: str | None = None
+    query: str = QUERY
 
     @property
     def workload(self) -> str:
         return "competing" if self.compete else self.stream
 
 
-def open_spark(master: str) -> SparkSession:
+def open_spark(master: str, **settings: str) -> SparkSession:
     """A session on the pinned cluster, with the settings Headrace gives its own."""
     from headrace.runtime.spark import make_session
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    spark = make_session(master, **cluster_settings())
+    spark = make_session(master, **(cluster_settings() | settings))
     while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:  # type: ignore[union-attr]
         time.sleep(0.1)
     return spark
@@ -80,7 +82,7 @@ def run_case(spark: SparkSession, case: LiveCase, folder: Path) -> dict[str, Any
 
     checkpoint, joined = folder / "checkpoint", case.stream == "hot"
     shutil.rmtree(checkpoint, ignore_errors=True)
-    session = hr.Session(spark, checkpoint, case.slots, balance=case.policy, partition_by="k")
+    session = hr.Session(spark, checkpoint, case.slots, balance=case.policy, partition_by="k", absorb=case.absorb)
     streams = {"events": (case.stream, case.rows)} | ({"other": ("few", case.rows // RARER)} if joined else {})
     for name, (stream, rows) in streams.items():
         inputs = linked(make_stream(folder / "data", stream, rows, case.batches), folder / f"input-{name}")
@@ -88,7 +90,7 @@ def run_case(spark: SparkSession, case: LiveCase, folder: Path) -> dict[str, Any
             f"""CREATE STREAM {name} (ts TIMESTAMP, k INT, s INT, v INT) PROGRESSING ON ts ORDERED
             FROM 'parquet' OPTIONS (path '{inputs}', maxFilesPerTrigger '1')"""
         )
-    session.query("pairs", JOIN if joined else QUERY)
+    session.query("pairs", JOIN if joined else case.query)
     rival, batches = Rival() if case.compete else None, Batches()
 
     def disturb(report: BatchReport) -> None:
@@ -128,6 +130,8 @@ def summarize_batch(report: BatchReport, load: Mapping[str, Any], trigger: float
         "imbalance": round(report.imbalance, 3),
         "moves": report.moved,
         "job": round(report.phases.get("job", 0.0), 3),
+        "waiting": report.waiting_rows,
+        "peak_mb": max(load["by_slot"]["peak_memory"]) >> 20,
     }
 
 

@@ -10,6 +10,7 @@ its rows, whichever keys they have. Each file covers ten seconds.
     focused   nine rows in ten on two of the 128 mini-partitions, both on the first slot of a new checkpoint
     single    nine rows in ten on one mini-partition, in hundreds of keys
     hot       six rows in ten with one key
+    burst     every key alike, but in every eighth batch six rows in ten on one mini-partition, in hundreds of keys
     few       one row in ten with that key: what `hot` is joined with
 """
 
@@ -31,6 +32,7 @@ from headrace.optimizer.plan import PIDS
 KEYS = 100_000
 SECONDS = 10  # of the stream, in a file
 CHANGES = 10  # batches between two sets of hot keys
+BURSTS = 8  # batches from burst to burst
 COLUMNS = ("ts", "k", "s", "v")
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 
@@ -60,6 +62,13 @@ def draw_single(rng: np.random.Generator, rows: int, batch: int) -> np.ndarray:
     return draw_focused(rng, rows, batch, (4,))
 
 
+def draw_burst(rng: np.random.Generator, rows: int, batch: int) -> np.ndarray:
+    keys = draw_even(rng, rows, batch)
+    if batch % BURSTS != BURSTS - 1:
+        return keys
+    return np.where(rng.random(rows) < 0.6, rng.choice(np.flatnonzero(find_pids() == 4), rows), keys)
+
+
 def draw_hot(rng: np.random.Generator, rows: int, _: int, share: float = 0.6) -> np.ndarray:
     return np.where(rng.random(rows) < share, 7, rng.integers(0, KEYS, rows))
 
@@ -74,6 +83,7 @@ STREAMS: dict[str, Draw] = {
     "changing": draw_changing,
     "focused": draw_focused,
     "single": draw_single,
+    "burst": draw_burst,
     "hot": draw_hot,
     "few": draw_few,
 }
