@@ -7,6 +7,7 @@ whether they compute the same thing of corresponding keys. There may be several 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -37,11 +38,20 @@ def express_key(
 
     Without `as_value` a way only has to tell apart what the key does: f(x + 7) is known where x is, and is found as f of it.
     """
-    keys = tuple(given)
-    direct = _find_direct(key, keys, nested=False)
-    if direct or key.column is not None or is_deep(key.expression):
-        return direct
-    return _express_opaque(key, keys, tuple(sorted((types or {}).items())), as_value)
+    columns = key.columns
+    near = [i for i, g in enumerate(given) if g is not None and not columns.isdisjoint(g.columns)]  # others tell nothing of it
+    keys = tuple(given[i] for i in near)
+    if not columns <= {c for g in keys if g is not None for c in g.columns}:
+        return frozenset()
+    found = _find_direct(key, keys, nested=False)
+    if not found and key.column is None and not is_deep(key.expression):
+        found = _express_opaque(key, keys, tuple(sorted((types or {}).items())), as_value)
+    return frozenset(renumber_step(step, near) for step in found)
+
+
+def renumber_step(step: str, numbers: Sequence[int]) -> str:
+    """A step over `_k0`… over the keys of these numbers instead."""
+    return re.sub(rf"\b{GIVEN}(\d+)\b", lambda m: f"{GIVEN}{numbers[int(m[1])]}", step)
 
 
 @lru_cache(maxsize=65536)

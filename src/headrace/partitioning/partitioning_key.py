@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -48,6 +48,14 @@ class PartitioningKey:
     coarsening: Coarsening = field(default=Identity())
     width: int = 64
     exact: bool = True
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The attributes it is a function of, in lower case."""
+        return _find_columns(self.text)
 
     @property
     def expression(self) -> exp.Expr:
@@ -150,6 +158,11 @@ def width_of(type_: str) -> int | None:
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> exp.Expr:
     return sqlglot.parse_one(text, dialect="spark")
+
+
+@lru_cache(maxsize=65536)
+def _find_columns(text: str) -> frozenset[str]:
+    return frozenset(c.name.lower() for c in _parse(text).find_all(exp.Column))
 
 
 def _number(value: int) -> exp.Expr:

@@ -13,12 +13,11 @@ Selections, projections and unions require nothing.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from sqlglot.expressions import Column
 
-from headrace.partitioning.express_key import GIVEN, express_key
+from headrace.partitioning.express_key import express_key, renumber_step
 from headrace.partitioning.partitioning_key import PartitioningKey, width_of
 from headrace.partitioning.stream_partitioning import (
     AlignedKey,
@@ -105,17 +104,13 @@ def find_partition_steps(
             for stream, numbered in view.keys:
                 key, given = group.keys[position].of(stream), (*numbered, *view.values)
                 found = express_key(key, given, types.get(stream, {}), as_value=len(requirement.streams) > 1)
-                here |= {_number_values(step, len(numbered)) for step in found} if view.values else found
+                numbers = [*range(len(numbered))] * 2  # a key as it is written has the number of the key
+                here |= {renumber_step(step, numbers) for step in found} if view.values else found
             ways = here if ways is None else ways & here
         if not ways:
             return None
         steps.append(min(ways))
     return tuple(steps) if all(agree_on_type(dict(k.keys), types) for k in group.keys) else None
-
-
-def _number_values(step: str, keys: int) -> str:
-    """A step with a key as it is written under the number of the key."""
-    return re.sub(rf"\b{GIVEN}(\d+)\b", lambda m: f"{GIVEN}{int(m[1]) % keys}", step)
 
 
 def agree_on_type(keys: dict[str, PartitioningKey], types: Types) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from headrace.partitioning.coarsening import Constant, meet
 from headrace.partitioning.express_key import compute_key, express_key
@@ -31,9 +32,16 @@ class AlignedKey:
     keys: tuple[tuple[str, PartitioningKey], ...]
 
     def of(self, stream: str) -> PartitioningKey:
-        return dict(self.keys)[stream]
+        for name, key in self.keys:
+            if name == stream:
+                return key
+        raise KeyError(stream)
 
-    @property
+    @cached_property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.keys)
+
+    @cached_property
     def text(self) -> str:
         """What it is, in words: one expression if all streams agree on it."""
         texts = dict.fromkeys(k.text for _, k in self.keys)
@@ -117,10 +125,10 @@ def reconcile(a: Partitioning, b: Partitioning, types: Types) -> Partitioning | 
 def find_steps(key: AlignedKey, given: Iterable[AlignedKey], types: Types) -> frozenset[str]:
     """How an aligned key is computed of others, in the same way on every stream it has in common with them."""
     given = list(given)
-    shared = [s for s, _ in key.keys if s in dict(given[0].keys)] if given else []
+    shared = [s for s in key.streams if s in given[0].streams] if given else []
+    alone = len(key.keys) == 1 and all(len(g.keys) == 1 for g in given)
     found: frozenset[str] | None = None
     for stream in shared:
-        alone = len(key.keys) == 1 and all(len(g.keys) == 1 for g in given)
         ways = express_key(key.of(stream), [g.of(stream) for g in given], types.get(stream, {}), as_value=not alone)
         found = ways if found is None else found & ways
         if not found:
@@ -156,8 +164,7 @@ def _extend(key: AlignedKey, group: StreamGroup, step: str, types: Types) -> lis
 
 def _meet_keys(left: AlignedKey, right: AlignedKey, types: Types) -> list[AlignedKey]:
     """The meet of two members of the lattice, if it is the same step from both on all streams."""
-    shared = [s for s, _ in left.keys if s in dict(right.keys)]
-    stream = shared[0]
+    stream = next(s for s in left.streams if s in right.streams)
     a, b = left.of(stream), right.of(stream)
     if a.column is None or a.column != b.column or not (a.exact and b.exact):
         return []

@@ -222,16 +222,15 @@ CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GRO
 -- exchange 1 to t0 by (`srcIP`, `destIP`): rows of tcp meet the others of pairs
 -- exchange 2 to t1 by (srcIP): pairs does not show what its rows are partitioned by
 
--- # a join of integers of different widths: the hash of the wider is not that of the narrower
+-- # a join of integers of different widths: the hash of the wider is that of a cast of the narrower
 CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.len = b.len AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
 CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP;
 -- =>
--- pairs$1: level 0 of t0, by nobody knows
--- pairs: level 0 of t0, by nobody knows
--- sums: level 1 of t2, by srcIP
--- exchange 1 to t0 by (`srcIP`, `len`): rows of tcp meet the others of pairs
--- exchange 1 to t1 by (`srcIP`, `len`): rows of udp meet the others of pairs
--- exchange 2 to t2 by (srcIP): pairs does not show what its rows are partitioned by
+-- pairs$1: level 0 of t0, by CAST(`a.srcIP` AS BIGINT)
+-- pairs: level 0 of t0, by srcIP
+-- sums: level 0 of t2, by CAST(srcIP AS BIGINT)
+-- exchange 1 to t0 by (`srcIP`): rows of tcp meet the others of pairs
+-- exchange 1 to t1 by (`srcIP`): rows of udp meet the others of pairs
 
 -- # a join of aggregations by an expression of their keys
 CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
@@ -299,8 +298,8 @@ CREATE STREAM wide (ts TIMESTAMP, b BIGINT, n INT) PROGRESSING ON ts SLACK 5 SEC
 CREATE QUERY apart AS SELECT x.ts, x.a, y.n FROM one AS x JOIN wide AS y ON x.a = y.b AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
 CREATE QUERY other AS SELECT x.ts, x.len, y.n FROM one AS x JOIN one AS z ON x.len = z.len AND z.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts JOIN wide AS y ON x.len = y.n AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
 -- =>
--- apart$1: level 0 of t0, by nobody knows
--- apart: level 0 of t0, by nobody knows
+-- apart$1: level 0 of t0, by CAST(`x.a` AS BIGINT)
+-- apart: level 0 of t0, by a
 -- other$1: level 0 of t2, by x.len
 -- other: level 0 of t2, by len
 -- exchange 1 to t0 by (`a`): rows of one meet the others of apart
