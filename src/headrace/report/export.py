@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from headrace.errors import CheckpointError, OptionError
 from headrace.report.ipv4 import show_addresses
+from headrace.report.python_values import list_rows, list_values
 from headrace.report.results import shown
 from headrace.report.text import one_line
 from headrace.state import Listing, ManifestLog, ResultFile, Store
@@ -119,7 +120,7 @@ def as_csv() -> Encode:
         if first:
             writer.writerow(batch.schema.names)
             first = False
-        columns = [[_csv(value) for value in column.to_pylist()] for column in batch.columns]
+        columns = [[_csv(value) for value in list_values(column)] for column in batch.columns]
         writer.writerows(zip(*columns, strict=True))
         return text.getvalue().encode()
 
@@ -130,7 +131,7 @@ def as_json() -> Encode:
     """One JSON object per line; times as ISO strings, decimals as strings, NaN and infinities as null."""
 
     def encode(batch: pa.RecordBatch) -> bytes:
-        rows = (json.dumps(_plain(row), ensure_ascii=False) + "\n" for row in batch.to_pylist())
+        rows = (json.dumps(_plain(row), ensure_ascii=False) + "\n" for row in list_rows(batch))
         return "".join(rows).encode()
 
     return encode
@@ -141,7 +142,7 @@ def as_table() -> Encode:
     widths: list[int] = []
 
     def encode(batch: pa.RecordBatch) -> bytes:
-        columns = [[one_line(shown(value)) for value in column.to_pylist()] for column in batch.columns]
+        columns = [[one_line(shown(value)) for value in list_values(column)] for column in batch.columns]
         first = not widths
         for i, (name, column) in enumerate(zip(batch.schema.names, columns, strict=True)):
             width = min(WIDEST, max([len(one_line(name)), *map(len, column)]))

@@ -24,7 +24,7 @@ def ticks(value: int | None, unit: str) -> str:
         moment = EPOCH + timedelta(microseconds=value)
     except OverflowError:
         return f"{value:,} µs"
-    return moment.strftime("%Y-%m-%d %H:%M:%S") + (
+    return moment.replace(microsecond=0, tzinfo=None).isoformat(" ") + (
         f".{moment.microsecond:06d}".rstrip("0") if value % 1_000_000 else ""
     )
 

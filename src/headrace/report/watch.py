@@ -25,6 +25,7 @@ from headrace.report.live import LiveView
 from headrace.report.log import log_line
 from headrace.report.model import BatchReport
 from headrace.report.page import render_page
+from headrace.report.python_values import list_values
 
 PAGE_ROWS, MOST_ROWS = 2_000, 200_000  # of each query: enough for a chart, and not too many to draw
 LATE_ROWS = 20
@@ -161,6 +162,6 @@ def _sample(outputs: CommittedFiles, ipv4: tuple[str, ...], count: int) -> dict[
         table = pa.Table.from_batches(list(show_addresses(table.to_batches(), columns)))
     return {
         "columns": table.column_names if table is not None else [],
-        "rows": list(zip(*(c.to_pylist() for c in table.columns), strict=True)) if table is not None else [],
+        "rows": list(zip(*(list_values(c) for c in table.columns), strict=True)) if table is not None else [],
         "total": outputs.rows(),
     }

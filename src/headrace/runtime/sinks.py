@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from headrace.errors import OptionError
 from headrace.report.export import encoder
+from headrace.report.python_values import list_rows
 
 
 class Sink(Protocol):
@@ -57,7 +58,7 @@ class Console:
         shown = Table(title=f"{query}, batch {batch_id}: {table.num_rows:,} rows")
         for column in table.column_names:
             shown.add_column(column)
-        for row in table.slice(0, self.rows).to_pylist():
+        for row in list_rows(table.slice(0, self.rows)):
             shown.add_row(*(str(v) for v in row.values()))
         Terminal(file=sys.stdout).print(shown)
 
