@@ -264,7 +264,7 @@ def test_errors_are_messages(session: type[FakeSession], script: str) -> None:
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"\xff\xfe\x00a", "is not a text in UTF-8: byte 1 begins no letter"), (b"\xef\xbb\xbf \r\n", "is empty; expected CREATE STREAM")],
+    [(b"\xff\xfe\x00a", "is not a text in UTF-8: byte 1 begins no letter"), (b"\xef\xbb\xbf \r\n", "is empty; expected CREATE STREAM"), (b"-- later\n", "is empty; expected")],
 )  # fmt: skip
 def test_files_that_are_no_sql(tmp_path: Path, content: bytes, said: str) -> None:
     """Bytes that are no text, and files without a statement, are mistakes of the user and not faults of ours."""
@@ -294,6 +294,9 @@ def test_a_fault_of_ours_is_told_apart(session: type[FakeSession], script: str) 
         ("--slots", "0"),
         ("--jars", "hdfs://a.jar,nowhere/b.jar"),
         ("--available-now", "--trigger", "1 second"),
+        ("--sink", f"csv:{__file__}"),
+        ("--sink", f"parquet:{__file__}/out"),
+        ("--report", f"{__file__}/page.html"),
     ],
 )
 def test_bad_options_are_refused_before_anything_starts(
@@ -587,6 +590,21 @@ def test_a_real_run(tmp_path: Path) -> None:
     assert call("results", checkpoint, "totals", "--format", "json").stdout.splitlines() == lines
 
 
+def test_where_nothing_can_be_written(checkpoint: str, tmp_path: Path) -> None:
+    """An output in a directory that is not there, and a file as checkpoint: what to do, and no fault of ours."""
+    result = call("results", checkpoint, "flows", "--output", str(tmp_path / "nowhere" / "flows.csv"))
+    assert result.exit_code == 2
+    assert "flows.csv cannot be written: No such file or directory" in result.stderr
+    (tmp_path / "file").touch()
+    assert "is a file, and a checkpoint is a directory" in call("results", str(tmp_path / "file")).stderr
+
+
+def test_lengths_of_time_say_which_option_they_are(checkpoint: str) -> None:
+    """A number without a unit, and a negative grace."""
+    assert "retain: 5 has no unit; write for example '5 seconds'" in call("compact", checkpoint, "--retain", "5").stderr
+    assert "grace: '-3 seconds' is before now" in call("compact", checkpoint, "--grace", "-3 seconds").stderr
+
+
 # -- refused before anything starts --------------------------------------------------------------------------------
 def write_script(tmp_path: Path, source: str, columns: str = "(ts TIMESTAMP, k INT)", on: str = "ts") -> str:
     path = tmp_path / "refused.sql"
@@ -604,6 +622,9 @@ def write_script(tmp_path: Path, source: str, columns: str = "(ts TIMESTAMP, k I
         ("'parquet' OPTIONS (path 'nowhere')", "there is nothing at"),
         ("'parket' OPTIONS (path '.')", "there is no source 'parket'. Did you mean 'parquet'?"),
         ("'csv'", "a csv source needs OPTIONS (path '…')"),
+        ("'csv' OPTIONS (path '')", "its path is empty"),
+        ("'csv' OPTIONS (path '.', maxFilesPerTriger 3)", "csv has no option 'maxFilesPerTriger'. Did you mean 'maxFilesPerTrigger'?"),
+        ("'csv' OPTIONS (path '.', maxFilesPerTrigger -3)", "maxFilesPerTrigger is a number of files above 0, got '-3'"),
     ],
 )
 def test_sources_that_cannot_be(

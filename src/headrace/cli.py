@@ -36,6 +36,7 @@ from headrace.report import BatchReport
 
 if TYPE_CHECKING:
     from headrace.session import Session
+    from headrace.sql import Statement
 
 KEPT_REPORTS = 20_000  # of a run, for its page
 POLL_SECONDS = 0.5
@@ -144,7 +145,23 @@ def _sink(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tup
         kind, colon, directory = value.partition(":")
         if value != "console" and not (kind in SINKS and colon and directory):
             raise click.BadParameter(f"{value!r}; expected console, csv:DIR, json:DIR or parquet:DIR")
+        if colon and (file := _file_in_the_way(Path(directory))):
+            raise click.BadParameter(f"{value!r}: {file} is a file; expected a directory, or a path where none is yet")
     return values
+
+
+def _file_in_the_way(directory: Path) -> Path | None:
+    """What keeps a directory from being made: it, or one above it, is a file."""
+    return next((one for one in (directory, *directory.parents) if one.exists() and not one.is_dir()), None)
+
+
+def _page(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None:
+        try:
+            value.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise click.BadParameter(f"{value} cannot be written: {e.strerror}: {e.filename}") from e
+    return value
 
 
 def _jars(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -173,6 +190,12 @@ def _retain(_: click.Context, __: click.Parameter, value: str | None) -> str | N
     from headrace.windows.duration import parse_retention
 
     return _checked(parse_retention, value)
+
+
+def _grace(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_grace
+
+    return _checked(parse_grace, value)
 
 
 def _absorb(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -227,7 +250,7 @@ def _checked(parse: Callable[[str], object], value: str | None) -> str | None:
 )  # fmt: skip
 @click.option("--retain", metavar="DURATION", callback=_retain,
               help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip
-@click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path), callback=_page,
               help="At the end, draw the plan, the run and its results.")  # fmt: skip
 @click.option("--ipv4", metavar="COLUMNS", help="On the page, show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
 @click.pass_context
@@ -278,13 +301,14 @@ def run(
         )
     _need_java()
     from headrace.report import watch
+    from headrace.report.export import has_batches
     from headrace.report.ipv4 import parse_columns
     from headrace.session import Session
-    from headrace.sql import CreateQuery, CreateStream, parse_script
+    from headrace.sql import CreateQuery, CreateStream
     from headrace.sql.declare import asks_spark
 
     text = _read_sql(file)
-    statements = parse_script(text)
+    statements = _statements(file, text)
     queries = {one.name: one.text for one in statements if isinstance(one, CreateQuery)}
     reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
     view, show, say = watch.view(f"{file} → {checkpoint}")
@@ -321,6 +345,8 @@ def run(
         )
     ctx.meta["spark_log"].unlink()
     if page is not None:
+        if not reports and not has_batches(checkpoint):
+            raise OptionError(f"{page} is not written: the sources had nothing to read, and no batch was ever committed to draw")
         plan, addresses = session.explain(format="json"), parse_columns(ipv4)
         watch.write_page(page, str(file), plan, list(reports), queries, checkpoint, addresses)
         click.echo(f"{page.resolve()}", err=True)
@@ -398,19 +424,26 @@ def _read_sql(file: Path) -> str:
         raise SqlError(
             f"{file} is not a text in UTF-8: byte {error.start + 1} begins no letter. Save it as UTF-8, and see that it is SQL"
         ) from error
-    if not text.strip("\ufeff \t\r\n;"):
-        raise SqlError(f"{file} is empty; expected CREATE STREAM and CREATE QUERY statements")
     return text
+
+
+def _statements(file: Path, text: str) -> list[Statement]:
+    from headrace.sql import parse_script
+
+    found = parse_script(text)
+    if not found:
+        raise SqlError(f"{file} is empty; expected CREATE STREAM and CREATE QUERY statements")
+    return found
 
 
 def _read_session(file: Path, checkpoint: str | None = None) -> Session:
     """The streams and queries of a file, for commands that start no Spark."""
     from headrace.session import Session
-    from headrace.sql import CreateStream, parse_script
+    from headrace.sql import CreateStream
     from headrace.sql.declare import columns_of
 
     text = _read_sql(file)
-    for one in parse_script(text):
+    for one in _statements(file, text):
         if isinstance(one, CreateStream):
             columns_of(one)  # without Spark, or not at all
     session = Session(checkpoint=checkpoint)
@@ -500,7 +533,7 @@ def results(
         )
     if format_ == "parquet" and output is None and sys.stdout.isatty():
         raise click.UsageError("Parquet is not for a terminal: give --output FILE or redirect")
-    with output.open("wb") if output else nullcontext(sys.stdout.buffer) as sink:
+    with _open_output(output) if output else nullcontext(sys.stdout.buffer) as sink:
         if format_ == "parquet":
             count = export.write_parquet(outputs.batches(), sink)
         else:
@@ -509,6 +542,13 @@ def results(
         click.echo(f"No {'late rows' if late else 'results'} of {name} have been committed yet.", err=True)
     if damaged:
         ctx.exit(2)
+
+
+def _open_output(output: Path) -> Any:
+    try:
+        return output.open("wb")
+    except OSError as e:
+        raise OptionError(f"{output} cannot be written: {e.strerror}; give a file in a directory that is there") from e
 
 
 def _print(outputs: Any, encode: Callable[[Any], bytes], sink: Any, follow: bool) -> int:
@@ -572,7 +612,7 @@ def state(checkpoint: str, format_: str, all_pids: bool, by: str | None) -> None
 @main.command()
 @click.argument("checkpoint", metavar="DIR")
 @click.option("--retain", metavar="DURATION", callback=_retain, help="Delete results and late rows that are older.")
-@click.option("--grace", metavar="DURATION", default="10 minutes", show_default=True, callback=_trigger,
+@click.option("--grace", metavar="DURATION", default="10 minutes", show_default=True, callback=_grace,
               help="How long files that were merged stay, for readers that began before.")  # fmt: skip
 def compact(checkpoint: str, retain: str | None, grace: str) -> None:
     """Merge the many small files of checkpoint DIR into few large ones; nothing is lost.
@@ -588,10 +628,10 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
     from headrace.report.export import open_log
     from headrace.runtime.source_log import trim_source_logs
     from headrace.state import CheckpointLock, Retention, compact_checkpoint
-    from headrace.windows.duration import parse_retention, parse_trigger
+    from headrace.windows.duration import parse_grace, parse_retention
 
     log = open_log(checkpoint)
-    policy = Retention(retain=parse_retention(retain) if retain else None, grace=parse_trigger(grace) / 1000)
+    policy = Retention(retain=parse_retention(retain) if retain else None, grace=parse_grace(grace))
     with CheckpointLock(log.store):
         before = len(log.store.scan())
         done = compact_checkpoint(log.store, policy, whole=True)

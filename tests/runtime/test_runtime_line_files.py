@@ -50,6 +50,14 @@ def test_a_header_without_a_column(spark: Any, tmp_path: Path) -> None:
         session(spark, tmp_path / "ck", script(tmp_path / "s", header="true")).start(available_now=True)
 
 
+@pytest.mark.parametrize("header", ["ts,k,v,w,v", "ts,k,v,V,w"])
+def test_a_header_with_a_column_twice(spark: Any, tmp_path: Path, header: str) -> None:
+    """Which of the two is meant nobody knows; the message has the name in the file, not the one Spark makes of it."""
+    write_lines(tmp_path / "s", "a.csv", [header, "2024-03-09T22:00:01Z,a,1,2,3"])
+    with pytest.raises(SourceError, match=r"at .*/s has the column v more than once"):
+        session(spark, tmp_path / "ck", script(tmp_path / "s", header="true")).start(available_now=True)
+
+
 ORDERS = {
     "a.csv": ["ts,k,v,w", "2024-03-09T22:00:01Z,a,1,10", "2024-03-09T22:00:02Z,b,x,20"],
     "b [1] %20.csv": ["w,K,more,ts,v", "30,a,?,2024-03-09T22:00:03Z,3", "short,line"],

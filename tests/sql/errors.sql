@@ -624,3 +624,74 @@ CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIO
 -- SqlError: expected BY, found '('
 --   line 1: CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED (a) FROM 'parquet'
 --                                                                                               ^
+
+-- # two windows behind one stream
+SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] [RANGE 2 MINUTES]
+-- =>
+-- SqlError: this is a second window; a stream or query has one
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] [RANGE 2 MINUTES]
+--                                                          ^^^^^^^^^^^^^^^^^
+
+-- # two windows behind a sub-select
+SELECT count(*) AS n FROM (SELECT ts FROM tcp) t [RANGE 1 MINUTE] [RANGE 2 MINUTES]
+-- =>
+-- SqlError: this is a second window; a stream or query has one
+--   line 1: SELECT count(*) AS n FROM (SELECT ts FROM tcp) t [RANGE 1 MINUTE] [RANGE 2 MINUTES]
+--                                                                             ^^^^^^^^^^^^^^^^^
+
+-- # a window longer than there are times
+SELECT count(*) AS n FROM tcp [RANGE 99999999999999 DAYS]
+-- =>
+-- SqlError: query q: RANGE is too long, got 99999999999999 DAYS, at most 13,343,998 days are possible
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 99999999999999 DAYS]
+--                                          ^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a slack longer than there are times
+CREATE STREAM t (ts TIMESTAMP) PROGRESSING ON ts SLACK 99999999999999 DAYS FROM 'parquet' OPTIONS (path 'x')
+-- =>
+-- SqlError: stream t: SLACK is too long, got 99999999999999 DAYS, at most 13,343,998 days are possible
+
+-- # WITHIN without a length
+SELECT a.ts FROM tcp a JOIN tcp b WITHIN ON a.srcIP = b.srcIP
+-- =>
+-- SqlError: WITHIN takes a length of time, before ON, like JOIN b WITHIN 10 SECONDS ON a.k = b.k
+--   line 1: SELECT a.ts FROM tcp a JOIN tcp b WITHIN ON a.srcIP = b.srcIP
+--                                             ^^^^^^
+
+-- # a misspelt WITHIN
+SELECT a.ts FROM tcp a JOIN tcp b WITHN 5 MINUTES ON a.srcIP = b.srcIP
+-- =>
+-- SqlError: 'WITHN' is not understood. Did you mean WITHIN?
+--   line 1: SELECT a.ts FROM tcp a JOIN tcp b WITHN 5 MINUTES ON a.srcIP = b.srcIP
+--                                             ^^^^^
+
+-- # WITHIN of an unknown unit
+SELECT a.ts FROM tcp a JOIN tcp b WITHIN 5 MINUET ON a.srcIP = b.srcIP
+-- =>
+-- SqlError: query q: duration: unknown unit 'MINUET' in '5 MINUET'; did you mean minutes?
+--   line 1: SELECT a.ts FROM tcp a JOIN tcp b WITHIN 5 MINUET ON a.srcIP = b.srcIP
+--                                             ^^^^^^^^^^^^^^^
+
+-- # an option twice
+CREATE STREAM t (ts TIMESTAMP) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x', Path 'y')
+-- =>
+-- SqlError: option Path is given twice
+--   line 1: CREATE STREAM t (ts TIMESTAMP) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x', Path 'y')
+--                                                                                                      ^^^^
+
+-- # no semicolon between statements
+CREATE STREAM t (ts TIMESTAMP) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x') CREATE QUERY q AS SELECT ts FROM t
+-- =>
+-- SqlError: expected ; before the next statement
+--   line 1: CREATE STREAM t (ts TIMESTAMP) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x') CREATE QUERY q AS SELECT ts FROM t
+--                                                                                                      ^^^^^^
+
+-- # more digits than a DECIMAL has
+CREATE STREAM t (ts TIMESTAMP, m MAP<STRING, DECIMAL(50,2)>) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+-- =>
+-- SqlError: stream t: m is MAP<STRING, DECIMAL(50,2)>; a DECIMAL has 1 to 38 digits, and no more of them behind the point
+
+-- # a misspelt type of the progressing attribute
+CREATE STREAM t (ts TIMESTMAP) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+-- =>
+-- SqlError: stream t: ts is TIMESTMAP, but a progressing attribute is a TIMESTAMP, a DATE or an integer. Did you mean 'TIMESTAMP'?

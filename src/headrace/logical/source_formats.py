@@ -7,7 +7,7 @@ same; what any other source has, only Spark can tell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 MALFORMED = "_text"  # column of a late table: the line that does not parse
@@ -37,6 +37,34 @@ _MORE: Mapping[tuple[str, str], Columns] = {
     ("socket", "includetimestamp"): (("timestamp", "TIMESTAMP"),),
     ("kafka", "includeheaders"): (("headers", "ARRAY<STRUCT<key: STRING, value: BINARY>>"),),
 }
+_OF_FILES = (
+    *("path", "maxFilesPerTrigger", "maxBytesPerTrigger", "latestFirst", "fileNameOnly", "maxFileAge", "maxCachedFiles"),
+    *("cleanSource", "sourceArchiveDir", "discardCachedInputRatio", "pathGlobFilter", "recursiveFileLookup", "basePath"),
+    *("modifiedBefore", "modifiedAfter", "ignoreCorruptFiles", "ignoreMissingFiles", "allowUnexpectedFiles"),
+)
+_OF_TEXT = (
+    *("encoding", "charset", "lineSep", "compression", "codec", "locale", "timeZone", "dateFormat", "timestampFormat"),
+    *("timestampNTZFormat", "mode", "columnNameOfCorruptRecord", "multiLine", "samplingRatio", "enableDateTimeParsingFallback"),
+    *("preferDate", "singleVariantColumn"),
+)
+_OF_FORMATS: Mapping[str, tuple[str, ...]] = {
+    "csv": (
+        *_OF_TEXT,
+        *("sep", "delimiter", "quote", "escape", "comment", "header", "inferSchema", "enforceSchema", "nullValue", "nanValue"),
+        *("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "positiveInf", "negativeInf", "emptyValue", "maxColumns"),
+        *("maxCharsPerColumn", "charToEscapeQuoteEscaping", "unescapedQuoteHandling", "quoteAll", "escapeQuotes", "extension"),
+        *("inputBufferSize", "columnPruning", "unescapedQuoteHandling"),
+    ),
+    "json": (
+        *_OF_TEXT,
+        *("primitivesAsString", "prefersDecimal", "allowComments", "allowUnquotedFieldNames", "allowSingleQuotes"),
+        *("allowNumericLeadingZeros", "allowNonNumericNumbers", "allowBackslashEscapingAnyCharacter"),
+        *("allowUnquotedControlChars", "dropFieldIfAllNull", "ignoreNullFields", "useUnsafeRow"),
+    ),
+    "parquet": ("mergeSchema", "compression", "datetimeRebaseMode", "int96RebaseMode"),
+    "orc": ("mergeSchema", "compression"),
+    "text": ("wholetext", "lineSep", "compression", "encoding"),
+}
 KNOWN_FORMATS = FILE_FORMATS | _OWN.keys() | {"delta", "iceberg", "kinesis", "pulsar"}
 
 
@@ -48,6 +76,21 @@ def known_columns(format_: str, options: Mapping[str, str]) -> Columns:
         if value.lower() == "true":
             columns += _MORE.get((name, key.lower()), ())
     return columns
+
+
+def find_misspelt_option(format_: str, options: Iterable[str]) -> tuple[str, str] | None:
+    """An option of a source of files that it does not have but for a letter or two, and the one that was probably meant.
+    Spark takes no notice of options it does not know.
+    """
+    name = format_.lower()
+    if name not in FILE_FORMATS:
+        return None
+    known = {one.lower(): one for one in (*_OF_FILES, *_OF_FORMATS.get(name, ()))}
+    for option in options:
+        near = get_close_matches(option.lower(), known, n=1, cutoff=0.85)
+        if near and option.lower() not in known:
+            return option, known[near[0]]
+    return None
 
 
 def find_misspelt(format_: str) -> str | None:

@@ -12,6 +12,7 @@ import csv
 import io
 import json
 import math
+import os
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import Any, BinaryIO
@@ -30,8 +31,15 @@ Encode = Callable[[pa.RecordBatch], bytes]
 WIDEST = 60  # of a column of the table format, until a longer value comes
 
 
+def has_batches(directory: str) -> bool:
+    """Whether a batch was ever committed to the checkpoint in `directory`."""
+    return ManifestLog(Store.open(directory)).latest() is not None
+
+
 def open_log(directory: str) -> ManifestLog:
     """The manifests of the checkpoint in `directory`; an error if there is none."""
+    if os.path.isfile(directory):
+        raise CheckpointError(f"{directory} is a file, and a checkpoint is a directory; give the one that --checkpoint named")
     log = ManifestLog(Store.open(directory))
     if log.latest() is None:
         raise CheckpointError(

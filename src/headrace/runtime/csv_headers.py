@@ -39,12 +39,19 @@ def arrange_columns(what: str, columns: Columns, header: Sequence[str]) -> list[
     """The declared columns in the order of a header, those that nobody declared as texts; `what` has the header."""
     declared = {c.lower(): (c, t) for c, t in columns}
     found = [name.lower() for name in header]
-    if missing := [c for c, _ in columns if c.lower() not in found]:
+    missing = [c for c, _ in columns if c.lower() not in found]
+    if twice := [c for c in missing if _numbered(c.lower(), found)]:  # names that are there twice, Spark numbers
+        raise SourceError(f"{what} has the column {twice[0]} more than once; give each column of the files a name of its own")
+    if missing:
         raise SourceError(
             f"{what} has no column {', '.join(missing)}; it has {', '.join(header)}.{suggest(missing[0], header)} Declare the "
             "columns as the header names them, or mend the files"
         )
     return [declared.get(name.lower(), (name, "STRING")) for name in header]
+
+
+def _numbered(name: str, header: Sequence[str]) -> bool:
+    return sum(one == f"{name}{place}" for place, one in enumerate(header)) > 1
 
 
 def spell_schema(columns: Iterable[tuple[str, str]]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headrace.errors import SourceError
 from headrace.logical.graph import Graph, StaticTable, Stream
-from headrace.logical.source_formats import FILE_FORMATS, NEED_PATH, find_misspelt
+from headrace.logical.source_formats import FILE_FORMATS, NEED_PATH, find_misspelt, find_misspelt_option
 
 
 def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
@@ -20,6 +20,12 @@ def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
             continue
         if meant := find_misspelt(source.format):
             raise SourceError(f"{describe_source(source)}: there is no source {source.format!r}. Did you mean {meant!r}?")
+        if found := find_misspelt_option(source.format, [key for key, _ in source.options]):
+            what, option = describe_source(source), found[0]
+            raise SourceError(f"{what}: {source.format} has no option {option!r}. Did you mean {found[1]!r}?")
+        limit = source.option("maxFilesPerTrigger")
+        if source.format.lower() in FILE_FORMATS and limit is not None and not (limit.isdecimal() and int(limit)):
+            raise SourceError(f"{describe_source(source)}: maxFilesPerTrigger is a number of files above 0, got {limit!r}")
         resolve_options(source, bases.get(source.name))
 
 
@@ -48,6 +54,8 @@ def resolve_options(stream: Stream | StaticTable, base: Path | None) -> dict[str
         return options
     if path is None:
         raise SourceError(f"{describe_source(stream)}: a {stream.format} source needs OPTIONS (path '…')")
+    if not path.strip():
+        raise SourceError(f"{describe_source(stream)}: its path is empty; name a folder, like OPTIONS (path 'data')")
     options = {k: v for k, v in options.items() if k.lower() != "path"} | {"path": path}
     if "://" not in path and not path.startswith("file:"):
         folder = os.path.abspath(base or Path.cwd())

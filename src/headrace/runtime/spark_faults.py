@@ -43,6 +43,7 @@ _NANOSECONDS = (
     "know which have them. Write the file with microseconds (pandas: to_parquet(…, coerce_timestamps='us', "
     "allow_truncated_timestamps=True)), and start again"
 )
+_CALL = re.compile(r"An error occurred while calling \S+\.\s*\n?\s*: (?:org\.apache\.spark\.SparkException: )?")  # py4j's words
 _quieting = threading.Lock()
 _quiet = 0  # how many threads are inside
 
@@ -137,6 +138,7 @@ def _unreachable(error: BaseException) -> bool:
 def _head(text: str, lines: int = 3) -> str:
     """The telling lines: of a Python traceback the last, of Spark's words the first, of a Java stack none."""
     text = re.sub(r"\s*SQLSTATE: \w+", "", text.split("=== Streaming Query ===")[0])
+    text = _CALL.sub("", text)
     said = [line for line in text.splitlines() if line.strip() and not line.startswith(("\tat ", "\t..."))]
     traced = [i for i, line in enumerate(said) if "Traceback (most recent call last)" in line]
     if traced:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
@@ -170,7 +170,7 @@ class SparkTyper:
         try:
             with quiet():
                 return self.spark.sql(sql).schema
-        except (AnalysisException, ParseException) as e:
+        except PySparkException as e:  # of its types or its text, or of numbers in it that no type holds
             text = str(e).strip().split("; line")[0].split("\n")[0]
             relation = self.graph.relations.get(name)
             if isinstance(relation, Aggregate):

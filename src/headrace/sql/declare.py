@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from headrace.errors import HeadraceError, SqlError
 from headrace.logical.graph import WINDOW_COLUMNS, StaticTable, Stream
 from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
 from headrace.progress import ByGroup, Ordered, Punctuated, Slack, SlackRows
 from headrace.sql.error_places import suggest
 from headrace.sql.statements import CreateStream, CreateTable, ProgressClause
-from headrace.windows import ticks
+from headrace.windows import LONGEST, spell_longest, ticks
+from headrace.windows.duration import parse_length
 
 INTERNAL = {"_ws", "_we", "_row", "_reason", MALFORMED}  # names of columns that only the program has
+_DECIMAL = re.compile(r"\b(?:decimal|dec|numeric)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", re.IGNORECASE)
 _INTEGERS = {"tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long"}
 _GROUPS = {*_INTEGERS, "string", "boolean"}
+_PROGRESSING = ("TIMESTAMP", "TIMESTAMP_NTZ", "DATE", "INT", "BIGINT")
 _TIMES = {"timestamp", "timestamp_ltz", "timestamp_ntz", "date"}
 
 
@@ -51,7 +56,7 @@ def declared_stream(
     if unit is None:
         raise SqlError(
             f"stream {name}: {column} is {type_}, but a progressing attribute is a TIMESTAMP, a DATE "
-            "or an integer"
+            "or an integer" + ("." + near if "mean" in (near := suggest(type_, _PROGRESSING)) else "")
         )
     groups = tuple(_group_column(name, column, known) for column in progress.groups)
     if doubled := {g for g in groups if groups.count(g) > 1}:
@@ -100,9 +105,9 @@ def refresh_ticks(what: str, words: str | None) -> int | None:
     if words is None:
         return None
     try:
-        found = ticks(words, "us")
+        found = parse_length("REFRESH EVERY", words)
     except HeadraceError as e:
-        raise SqlError(f"{what}: REFRESH EVERY: {e}") from e
+        raise SqlError(f"{what}: {e}") from e
     if found <= 0:
         raise SqlError(f"{what}: REFRESH EVERY must be longer than nothing, got {words}")
     return found
@@ -114,6 +119,10 @@ def _check_columns(what: str, columns: tuple[tuple[str, str], ...]) -> None:
         raise SqlError(f"{what}: column {sorted(doubled)[0]!r} is declared twice")
     if bad := [c for c, _ in columns if '"' in c or "`" in c or c.lower() in INTERNAL]:
         raise SqlError(f"{what}: {bad[0]!r} cannot be the name of a column; rename it in the source")
+    for column, type_ in columns:
+        for precision, scale in _DECIMAL.findall(type_):
+            if not 1 <= int(precision) <= 38 or int(scale or 0) > int(precision):
+                raise SqlError(f"{what}: {column} is {type_}; a DECIMAL has 1 to 38 digits, and no more of them behind the point")
     if reserved := set(lowered) & set(WINDOW_COLUMNS):
         raise SqlError(f"{what}: {sorted(reserved)[0]!r} is the name of a result column; rename it")
 
@@ -133,6 +142,8 @@ def _policy(progress: ProgressClause, unit: str) -> Slack | Ordered | SlackRows 
     bound = ticks(progress.slack, unit)  # type: ignore[arg-type]
     if bound < 0:
         raise SqlError(f"SLACK must not be negative, got {progress.slack}; 0 means an ordered stream")
+    if bound > LONGEST:
+        raise SqlError(f"SLACK is too long, got {progress.slack}, at most {spell_longest(unit)} are possible")
     return Slack(bound)
 
 

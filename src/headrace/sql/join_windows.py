@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from headrace.errors import OptionError
 from headrace.logical.time_bounds import CommonWindow, Gap
 from headrace.sql.bind_context import FailAt
 from headrace.sql.join_conditions import Conditions
@@ -82,7 +83,7 @@ def add_time_clauses(
                 opened = second.slide is not None
                 conditions.gaps.append(Gap(two, one, _length(second, unit, fail_at) - opened))
             if within is not None and _concerns(items[j], items[i], items):
-                conditions.gaps += _band(within, one, two, unit)
+                conditions.gaps += _band(within, one, two, unit, fail_at)
             told = any({g.before, g.after} == {one, two} for g in conditions.gaps)
             told = told or any({w.one, w.other} == {one, two} for w in conditions.windows)
             if not told and windowed[i] and windowed[j]:
@@ -119,6 +120,9 @@ def _concerns(item: FromItem, other: FromItem, items: Sequence[FromItem]) -> boo
     return not named or other.alias.lower() in named
 
 
-def _band(within: Within, one: int, two: int, unit: str) -> list[Gap]:
-    before, after = (ticks(t, unit) for t in (within.before, within.after))  # type: ignore[arg-type]
+def _band(within: Within, one: int, two: int, unit: str, fail_at: FailAt) -> list[Gap]:
+    try:
+        before, after = (ticks(t, unit) for t in (within.before, within.after))  # type: ignore[arg-type]
+    except OptionError as e:
+        raise fail_at(within.start, within.end, str(e)) from e
     return [Gap(one, two, after), Gap(two, one, before)]

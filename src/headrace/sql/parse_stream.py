@@ -26,7 +26,9 @@ def parse_stream(cursor: TokenCursor) -> CreateStream:
     cursor.expect("FROM")
     fmt = cursor.string("a source format, like 'parquet'")
     options = parse_options(cursor) if cursor.accept("OPTIONS") else {}
-    if (extra := cursor.peek()) is not None:
+    if (extra := cursor.peek()) is not None and says(extra, "CREATE"):
+        raise cursor.fail("expected ; before the next statement", extra)
+    if extra is not None:
         raise cursor.fail(f"did not expect {extra.text!r} after the stream's options", extra)
     text = cursor.script[first.start : cursor.tokens[-1].end + 1]
     return CreateStream(name, columns, on, progress, fmt, options, text, cursor.script, *partition, rate=rate)
@@ -36,11 +38,15 @@ def parse_options(cursor: TokenCursor) -> dict[str, str]:
     options: dict[str, str] = {}
     cursor.expect("(")
     while not cursor.accept(")"):
-        key = cursor.next("an option").text
+        first = cursor.next("an option")
+        key = first.text
         while cursor.accept("."):
             key += "." + cursor.next("an option").text
         cursor.accept("=")
-        options[key] = cursor.next(f"the value of option {key}").text
+        if key.lower() in (one.lower() for one in options):
+            raise cursor.fail(f"option {key} is given twice", first)
+        sign = "-" if cursor.accept("-") else ""
+        options[key] = sign + cursor.next(f"the value of option {key}").text
         if not cursor.accept(","):
             cursor.expect(")")
             break

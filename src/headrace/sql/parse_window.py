@@ -54,6 +54,8 @@ def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[Br
             says(_at(tokens, i + 1), *WINDOW_WORDS) or _follows_table(out)
         ):
             close = _closing(script, tokens, i)
+            if out and f"{MARK}w" in out[-1].text:
+                raise error(script, token.start, tokens[close].end, "this is a second window; a stream or query has one")
             windows.append(_window(script, token, tokens[i + 1 : close]))
             i = close + 1
             if not _in_from(out):

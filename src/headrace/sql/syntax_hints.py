@@ -28,7 +28,7 @@ _KEYWORDS = (
         "OR",
         "NOT",
     ),
-    *("BETWEEN", "CASE", "WHEN", "THEN", "ELSE", "END", "IS", "NULL", "LIKE", "INTERVAL"),
+    *("BETWEEN", "CASE", "WHEN", "THEN", "ELSE", "END", "IS", "NULL", "LIKE", "INTERVAL", "JOIN", "WITHIN", "USING"),
 )
 _LOOK_BACK = 3  # tokens: the parser stumbles a little behind the misspelt word
 
@@ -52,6 +52,10 @@ def syntax_error(script: str, tokens: list[Token], e: ParseError) -> SqlError:
         assert before is not None
         what = "a window is written in brackets behind its stream, like [RANGE 10 MINUTES SLIDE 1 MINUTE]"
         return error(script, before.start, token.end, what)
+    within = token if says(token, "WITHIN") else before
+    if within is not None and says(within, "WITHIN"):
+        what = "WITHIN takes a length of time, before ON, like JOIN b WITHIN 10 SECONDS ON a.k = b.k"
+        return error(script, within.start, within.end, what)
     if what == "unexpected":
         what = f"did not expect {token.text!r} here"
         if token.text.isalpha() and token.token_type not in (*QUOTED, TokenType.VAR):

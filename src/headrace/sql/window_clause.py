@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from headrace.errors import HeadraceError, SqlError
 from headrace.sql.statements import BracketWindow
-from headrace.windows import Sliding, WindowSpec, make_window, ticks
+from headrace.windows import LONGEST, Sliding, WindowSpec, make_window, spell_longest, ticks
 
 Fail = Callable[[str], SqlError]
 _SECOND = 1_000_000
@@ -146,6 +146,8 @@ def _length(what: str, text: str, unit: str, fail: Fail) -> int:
     found = _ticks(text, unit)
     if found <= 0:
         raise fail(f"{what} must be positive, got {text}")
+    if found > LONGEST:
+        raise fail(f"{what} is too long, got {text}, at most {spell_longest(unit)} are possible")
     return found
 
 

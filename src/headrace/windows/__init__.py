@@ -5,7 +5,7 @@ from headrace.windows.duration import ticks
 from headrace.windows.landmark import LANDMARK_LIMIT, Landmark
 from headrace.windows.panes import Grid, make_window, share_grid
 from headrace.windows.sliding import Sliding
-from headrace.windows.spec import FOREVER, LONGEST, Runs, WindowSpec
+from headrace.windows.spec import FOREVER, LONGEST, Runs, WindowSpec, spell_longest
 
 __all__ = [
     "FOREVER",
@@ -19,5 +19,6 @@ __all__ = [
     "WindowSpec",
     "make_window",
     "share_grid",
+    "spell_longest",
     "ticks",
 ]

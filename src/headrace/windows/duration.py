@@ -75,23 +75,35 @@ def ticks(length: str | int, unit: Unit) -> int:
     return int(total)
 
 
+def parse_length(what: str, length: str) -> int:
+    """The microseconds of a length of time that stands by itself; errors say `what` it is."""
+    if _NUMBER.fullmatch(length):
+        raise OptionError(f"{what}: {length.strip()} has no unit; write for example '{length.strip()} seconds'")
+    try:
+        return ticks(length, "us")
+    except OptionError as e:
+        raise OptionError(f"{what}: {e}") from e
+
+
 def parse_trigger(trigger: str) -> int:
     """The milliseconds between two batches; 0 is as soon as there is something to read."""
-    try:
-        found = ticks(trigger, "us")
-    except OptionError as e:
-        raise OptionError(f"trigger: {e}") from e
+    found = parse_length("trigger", trigger)
     if found < 0:
         raise OptionError(f"trigger: {trigger!r} is before now; expected a duration like '5 seconds', or '0 seconds'")
     return found // 1000
 
 
+def parse_grace(grace: str) -> float:
+    """The seconds that files which were merged stay."""
+    found = parse_length("grace", grace)
+    if found < 0:
+        raise OptionError(f"grace: {grace!r} is before now; expected a duration like '10 minutes', or '0 seconds'")
+    return found / 1e6
+
+
 def parse_absorb(absorb: str) -> int:
     """The microseconds that rows of a burst may wait."""
-    try:
-        found = ticks(absorb, "us")
-    except OptionError as e:
-        raise OptionError(f"absorb: {e}") from e
+    found = parse_length("absorb", absorb)
     if found <= 0:
         raise OptionError(f"absorb: {absorb!r} lets nothing wait; expected a duration like '2 seconds'")
     return found
@@ -99,10 +111,7 @@ def parse_absorb(absorb: str) -> int:
 
 def parse_retention(retain: str) -> float:
     """The seconds that results are kept."""
-    try:
-        found = ticks(retain, "us")
-    except OptionError as e:
-        raise OptionError(f"retain: {e}") from e
+    found = parse_length("retain", retain)
     if found <= 0:
         raise OptionError(f"retain: {retain!r} keeps nothing; expected a duration like '7 days'")
     return found / 1e6

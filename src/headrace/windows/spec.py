@@ -191,6 +191,11 @@ class WindowSpec(ABC):
         return len(range(max(meeting.start, closed), meeting.stop))
 
 
+def spell_longest(unit: str) -> str:
+    """The longest length of an attribute, in words."""
+    return f"{LONGEST // 86_400_000_000:,} days" if unit == "us" else f"{LONGEST:,}"
+
+
 def check_length(what: str, value: int) -> None:
     """A length is positive and fits."""
     if value <= 0:
