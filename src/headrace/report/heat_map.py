@@ -88,8 +88,8 @@ def _figure(
     return (
         f'<figure class="heat"><figcaption><b>{escape(title)}</b> <span>{escape(note)}</span></figcaption>'
         f'<ul class="legend">{legend}</ul>'
-        f'<svg viewBox="0 0 {_WIDTH:.0f} {total:.0f}" role="img" aria-label="{escape(title)}">'
-        f"{body}{_hits(groups, wide, height * len(cells))}</svg></figure>"
+        f'<div class="scroll"><svg viewBox="0 0 {_WIDTH:.0f} {total:.0f}" role="img" aria-label="{escape(title)}">'
+        f"{body}{_hits(groups, wide, height * len(cells))}</svg></div></figure>"
     )
 
 
