@@ -32,6 +32,29 @@ def say(tmp_path, world: str = GOOD, queries: str = ASKED, *more: str) -> str:
     return result.output
 
 
+def test_an_empty_file_of_queries(tmp_path):
+    """The entries that are expected are those of such a file."""
+    assert "q.yaml: expected a mapping with `queries`; got nothing" in say(tmp_path, GOOD, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"), [("  T:", "  S:", "S"), ("rate: 5,", "rate: 5, rate: 50,", "rate"), ("nodes:", "nodes: []\nnodes:", "nodes")]
+)
+def test_entries_that_are_there_twice(tmp_path, old, new, name):
+    """The first is not dropped in silence."""
+    said = say(tmp_path, GOOD.replace(old, new, 1))
+    assert f"net.yaml is not valid YAML: {name!r} is there twice" in said and "line " in said
+
+
+def test_json_has_each_name_once(tmp_path):
+    """As YAML does."""
+    (tmp_path / "q.json").write_text('{"queries": [], "queries": []}', encoding="utf-8")
+    (tmp_path / "net.yaml").write_text(GOOD, encoding="utf-8")
+    result = CliRunner().invoke(network, ["plan", str(tmp_path / "net.yaml"), str(tmp_path / "q.json")])
+    assert result.exit_code == 2
+    assert "'queries' is there twice" in result.output
+
+
 def test_the_good_file_is_good(tmp_path):
     """So that what follows fails for one reason each."""
     assert "total cost" in say(tmp_path)

@@ -55,7 +55,7 @@ def test_json_is_the_deployment_and_can_be_planned_beside(tmp_path):
     assert deployment_from_data(first["deployment"]).queries == ("Q2", "Q1")
     assert first["queries"][1]["reuses"] == ["operator Q2.1 at N1"]
     (tmp_path / "deployed.json").write_text(json.dumps(first))
-    again = call("plan", *FILES, "--deployed", tmp_path / "deployed.json", code=1)
+    again = call("plan", *FILES, "--deployed", tmp_path / "deployed.json", code=2)
     assert "Q2" in again
     assert "deployed already" in again
 
@@ -81,8 +81,8 @@ def test_improvement_rounds():
 
 def test_errors_are_messages():
     """No traceback: the file, the place, what to do."""
-    assert "cannot read" in call("plan", "none.yaml", FILES[1], code=1)
-    assert "list under `queries`" in call("plan", FILES[0], FILES[0], code=1)
+    assert "cannot read" in call("plan", "none.yaml", FILES[1], code=2)
+    assert "list under `queries`" in call("plan", FILES[0], FILES[0], code=2)
 
 
 def test_compare_runs_all_and_draws(tmp_path):
@@ -100,7 +100,7 @@ def test_compare_runs_all_and_draws(tmp_path):
     data = json.loads(call("compare", "--network", FILES[0], "--workload", FILES[1], "--format", "json"))
     assert {r["algorithm"] for r in data[0]["runs"]} == set(PLANNERS) - {"exhaustive"}
     assert "expected synthetic" in call(
-        "compare", "--workload", "odd", "--network", "transit-stub:2x1x2", code=1
+        "compare", "--workload", "odd", "--network", "transit-stub:2x1x2", code=2
     )
 
 

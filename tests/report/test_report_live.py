@@ -37,6 +37,14 @@ def test_it_fits_the_terminal(streams: int, queries: int, width: int, height: in
     )
 
 
+def test_a_narrow_terminal_keeps_names_and_times() -> None:
+    """Where not all columns have room, some are left out, and what stays is not cut."""
+    lines = drawn(view_of(*reports(3, streams=1, queries=1)), 50, 24)
+    row = next(line for line in lines if "2024-01-01 " in line)
+    assert "…" not in row and row.split()[0] in reports(1, streams=1)[0].streams
+    assert max(map(len, lines)) <= 50
+
+
 def test_it_shows_what_an_operator_asks_for() -> None:
     """Rate, batch time, low-watermark and lag, open windows, results, state and late rows are all there."""
     text = "\n".join(drawn(view_of(*reports(4)), 80, 24))

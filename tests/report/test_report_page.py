@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from report_samples import T0, reports
 
@@ -127,6 +127,14 @@ def test_strangers_texts_stay_texts(title: str, name: str, sql: str, rows: list[
     assert tags <= check(render_page("t", PLAN, reports(3), {"f": flows(3, 2)})).tags | {"i", "q", "b"}
 
 
+def test_a_chart_of_ends_that_are_not_all_times() -> None:
+    """Ends beside times that are far from any time are numbers on the axis."""
+    rows = [("a", datetime(2024, 1, 1), 1), ("a", -4.2e16, 2), ("a", datetime(2024, 1, 2), 3)]
+    drawn = result_chart(["k", "window_end", "n"], rows)
+    assert drawn is not None
+    assert all(drawn.x_format(x) for x in drawn.x)
+
+
 def test_nothing_is_loaded_from_anywhere() -> None:
     """The page names no address at all and forbids itself to load anything."""
     page = render_page("x", PLAN, reports(3), {"flows": flows(3, 2)})
@@ -175,6 +183,8 @@ def test_result_chart_takes_any_kind_of_number() -> None:
     assert list(found.series[0].values) == [1.5, None, 2.0]
 
 
+@example(0.0, 5e-324)
+@example(0.0, 0.0)
 @given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
 def test_scales_cover_their_values(a: float, b: float) -> None:
     """An axis has a handful of ticks and contains every value."""
@@ -184,6 +194,12 @@ def test_scales_cover_their_values(a: float, b: float) -> None:
     slack = 1e-6 * max(1.0, abs(low), abs(high))
     assert ticks[0] <= low + slack
     assert ticks[-1] >= high - slack
+
+
+def test_a_scale_of_all_numbers() -> None:
+    """The widest there is has finite ticks, and numbers that are none make a scale too."""
+    assert all(abs(tick) < 1e309 for tick in chart.scale(-1.7e308, 1.7e308))
+    assert chart.scale(float("nan"), 1.0)
 
 
 @given(st.integers(0, 12), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30))

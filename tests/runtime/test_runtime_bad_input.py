@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import headrace as hr
-from headrace.errors import CheckpointError, HeadraceError, SourceError
+from headrace.errors import CheckpointError, HeadraceError, SourceError, SqlError
 from headrace.state import ManifestLog, Store
 from headrace.state.disk import LocalDisk
 from spark_kit import (
@@ -42,6 +42,26 @@ def clean(error: pytest.ExceptionInfo[HeadraceError]) -> str:
     assert "JVM stacktrace" not in said
     assert "Traceback" not in said
     return said
+
+
+def test_a_number_no_type_holds(spark: Any, tmp_path: Path) -> None:
+    """What Spark raises when it reads a query is a mistake in the query, whatever Spark calls it."""
+    write(tmp_path / "s", ROWS[:10], 0)
+    script = stream_sql("s", tmp_path / "s") + f"CREATE QUERY q AS SELECT ts, k FROM s WHERE v < {'9' * 47};"
+    with pytest.raises(SqlError, match="query q: .*precision 47 exceeds max precision 38") as error:
+        session(spark, tmp_path / "ck", script).start(available_now=True)
+    clean(error)
+
+
+def test_what_py4j_says_is_left_out(spark: Any, tmp_path: Path) -> None:
+    """A message begins with what is wrong, not with the name of a call between Python and Java."""
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "a.csv.gz").write_bytes(b"not packed")
+    text = stream_sql("s", tmp_path / "s").replace("'parquet'", "'csv'")
+    run = session(spark, tmp_path / "ck", text + Q).start(available_now=True)
+    with pytest.raises(SourceError, match=r"batch 1: a source cannot be read: \[FAILED_READ_FILE.* file .*a\.csv\.gz") as error:
+        run.wait()
+    assert "calling" not in clean(error)
 
 
 # -- files that are not what they should be ------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from state_samples import commit_rows, manifest, read_numbers
 
 from headrace.errors import CheckpointError
 from headrace.state import ManifestLog, Retention, Store, compact_checkpoint, split_versions
-from headrace.state.compaction import choose_pages
-from headrace.state.history import Loss, PageName, follow
+from headrace.state.compaction import choose_pages, unite_pages
+from headrace.state.history import HistoryPage, Loss, PageName, follow
 from headrace.state.manifest import path_of
 
 SMALL = Retention(keep=3, step=4, fanout=3, grace=-1.0)
@@ -404,3 +404,11 @@ def test_the_way_prefers_large_and_new_pages() -> None:
     assert way == [PageName(1, 20, 1), 21, 22, 23, PageName(25, 30), 31, 32]
     assert holes == [Loss(24, 24, "missing")]
     assert follow([], []) == ([], [])
+
+
+def test_versions_between_pages_are_lost() -> None:
+    """Pages that do not follow each other: exactly the versions between them are said to be out of reach."""
+    pages = [HistoryPage(PageName(first, last), {}, {}, ()) for first, last in ((1, 4), (5, 6), (9, 12), (14, 20))]
+    united = unite_pages(pages)
+    assert united.name == PageName(1, 20)
+    assert [(loss.first, loss.last) for loss in united.lost] == [(7, 8), (13, 13)]

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from state_samples import commit_rows, manifest, segment
 
+import headrace.state.compaction as compacting
+import headrace.state.garbage as collecting
 from headrace.report.export import CommittedFiles, open_log
 from headrace.state import ManifestLog, Retention, Store, compact_checkpoint
 
@@ -64,3 +66,53 @@ def test_a_million_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     print(f"opened in {found:.3f} s, results read in {read:.3f} s, {files} files")
     assert files < 500
     assert found < 1.0
+
+
+class RunningClock:
+    """A clock that is moved by hand, for those who take `time` from their module."""
+
+    def __init__(self) -> None:
+        self.now = 1e9
+
+    def time(self) -> float:
+        return self.now
+
+
+def files_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: int, looks: list[int]) -> list[int]:
+    """The number of files after so many minutes of a batch every two seconds, results kept for ten minutes."""
+    clock, stamped, found = RunningClock(), set[Path](), []
+    for module in (compacting, collecting):
+        monkeypatch.setattr(module, "time", clock)
+    store = Store.open(tmp_path)
+    log, live = ManifestLog(store), (segment("segments/flows/live.arrow"),)
+
+    def stamp() -> None:
+        for path in tmp_path.rglob("*"):
+            if path not in stamped and path.is_file():
+                stamped.add(path)
+                os.utime(path, (clock.now, clock.now))
+
+    for version in range(1, 30 * minutes + 1):
+        clock.now += 2
+        if version % 5:
+            log.publish(manifest(version, results={}, late={}, segments=live, created_at=clock.now))
+        else:
+            commit_rows(log, version, at=clock.now, files=2, segments=live)
+        if version % 50 == 0:
+            stamp()
+            compact_checkpoint(store, Retention(retain=600.0))
+            log.refresh()
+            stamp()
+        if version in (30 * look for look in looks):
+            found.append(len(store.list()))
+    return found
+
+
+@pytest.mark.slow
+def test_a_steady_load_levels_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With results kept for ten minutes, a checkpoint has after hours the files it had after the first half hour."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    hours = int(os.environ.get("HEADRACE_HOURS", "8"))
+    first, *later = files_at(tmp_path, monkeypatch, hours * 60, list(range(20, hours * 60 + 1, 20)))
+    print(f"{first} files after 20 minutes, then {min(later)} to {max(later)}")
+    assert max(later) < first * 1.1

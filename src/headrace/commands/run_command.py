@@ -101,7 +101,7 @@ def run(
       headrace run queries.sql --checkpoint out/netmon --retain '7 days'
       headrace run queries.sql --checkpoint out/netmon --master spark://host:7077 --slots 16
       headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --slots auto
-      headrace run queries.sql --checkpoint out/orders --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0
+      headrace run queries.sql --checkpoint out/orders --jars spark-sql-kafka-0-10_2.13-4.2.0.jar,kafka-clients-3.9.2.jar
     """
     if available_now and trigger:
         raise click.UsageError(

@@ -29,6 +29,12 @@ from headrace.network.workload import enterprise, synthetic
 from headrace.network.world import World
 
 
+class Refused(click.ClickException):
+    """A mistake of the user's; the code is that of all commands (`cli.py`)."""
+
+    exit_code = 2
+
+
 @click.group()
 def network() -> None:
     """Decide which joins run where, across sites."""
@@ -100,20 +106,20 @@ def plan(
             "svg": lambda: draw_network(world, report.deployment),
         }[form]()
     except NetworkError as problem:
-        raise click.ClickException(str(problem)) from None
+        raise Refused(str(problem)) from None
     if out is None:
         click.echo(written)
     else:
         try:
             Path(out).write_text(written + "\n", encoding="utf-8")
         except OSError as problem:
-            raise click.ClickException(f"cannot write {out}: {problem.strerror or problem}") from None
+            raise Refused(f"cannot write {out}: {problem.strerror or problem}") from None
 
 
 def _deployed(path: str | None, world: World) -> Deployment:
     if path is None:
         return EMPTY
-    found = read_mapping(path)
+    found = read_mapping(path, "`operators`, `deliveries`")
     data = found.get("deployment", found)
     try:
         deployed = deployment_from_data(data)
@@ -185,9 +191,9 @@ def compare_command(
                     Path(out), f"{workload} on {world.network.name}", [r for _, runs in found for r in runs]
                 )
     except NetworkError as problem:
-        raise click.ClickException(str(problem)) from None
+        raise Refused(str(problem)) from None
     except OSError as problem:
-        raise click.ClickException(f"cannot write into {out}: {problem.strerror or problem}") from None
+        raise Refused(f"cannot write into {out}: {problem.strerror or problem}") from None
     if form == "json":
         click.echo(
             json.dumps([{"max_cs": m, "runs": [r.to_data() for r in runs]} for m, runs in found], indent=1)

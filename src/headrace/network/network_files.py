@@ -20,7 +20,6 @@ queries:
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,6 +44,7 @@ from headrace.network.network_generators import load_topology, transit_stub
 from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics, Selectivity
 from headrace.network.stream_filters import conjoin_conditions
 from headrace.network.topology import USAGE, CostModel, Link, Network, NetworkNode
+from headrace.network.unique_keys import read_json, read_yaml
 from headrace.network.world import World
 
 NETWORK_ENTRIES = {
@@ -52,19 +52,19 @@ NETWORK_ENTRIES = {
 }  # fmt: skip
 
 
-def read_mapping(path: str | Path) -> dict[str, Any]:
+def read_mapping(path: str | Path, entries: str = "`nodes`, `links`, `streams`") -> dict[str, Any]:
     """A YAML or JSON file that holds a mapping."""
     file = Path(path)
     text = read_text(file)
     try:
-        data = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
+        data = read_json(text) if file.suffix == ".json" else read_yaml(text)
     except (ValueError, yaml.YAMLError) as problem:
         raise NetworkError(
             f"{file} is not valid {'JSON' if file.suffix == '.json' else 'YAML'}: {problem}"
         ) from None
     if not isinstance(data, dict):
         raise NetworkError(
-            f"{file}: expected a mapping with `nodes`, `links`, `streams`; got {type(data).__name__}"
+            f"{file}: expected a mapping with {entries}; got {'nothing' if data is None else type(data).__name__}"
         )
     return data
 
@@ -91,7 +91,7 @@ def load_world(path: str | Path, costs: CostModel = USAGE) -> World:
 
 def load_queries(path: str | Path, catalog: Catalog) -> list[JoinQuery]:
     """The queries of a file."""
-    data = read_mapping(path)
+    data = read_mapping(path, "`queries`")
     try:
         found = parse_queries(data, catalog)
         check_mapping(data, "top level", NETWORK_ENTRIES)

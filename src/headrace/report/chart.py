@@ -63,9 +63,13 @@ def draw(chart: Chart) -> str:
     )
 
 
+_LARGEST, _SMALLEST = 8e307, 1e-290
+
+
 def scale(low: float, high: float, count: int = 4) -> list[float]:
     """Round values from at most `low` to at least `high`, about `count` steps apart."""
-    if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
+    low, high = max(low, -_LARGEST), min(high, _LARGEST)  # so that their difference is a number
+    if not (math.isfinite(low) and math.isfinite(high)) or high - low < _SMALLEST:
         high = low + 1 if math.isfinite(low) else 1.0
         low = low if math.isfinite(low) else 0.0
     raw = (high - low) / count

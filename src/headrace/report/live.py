@@ -27,7 +27,7 @@ from rich.text import Text
 from headrace.report import text
 from headrace.report.model import BatchReport, Totals, throughput
 
-_WIDE = 120
+_NARROW, _WIDE = 64, 120
 _HISTORY = 400
 _FIXED_LINES = 13  # title, throughput panel, state panel, the heads of the tables
 
@@ -94,7 +94,7 @@ class LiveView:
             budget if wide else max(1, min(streams, budget // 2, budget - min(queries, budget // 2)))
         )
         for_queries = budget if wide else max(1, budget - min(streams, for_streams))
-        tables = (self._streams(last, for_streams, wide), self._queries(last, for_queries))
+        tables = (self._streams(last, for_streams, width), self._queries(last, for_queries))
         body: RenderableType = Group(*tables)
         if wide:
             pair = Table.grid(expand=True, padding=(0, 1))
@@ -140,10 +140,10 @@ class LiveView:
             Group(line, batch), box=box.ROUNDED, border_style="dim", title="throughput", title_align="left"
         )
 
-    def _streams(self, last: BatchReport, room: int, wide: bool) -> RenderableType:
-        table = _table(
-            "stream", "rows", "low-watermark", "lag", *(["behind clock"] if wide else []), "late", "rejected"
-        )
+    def _streams(self, last: BatchReport, room: int, width: int) -> RenderableType:
+        wide, roomy = width >= _WIDE, width >= _NARROW
+        clock, lag, rejects = ["behind clock"] * wide, ["lag"] * roomy, ["rejected"] * roomy
+        table = _table("stream", "rows", "low-watermark", *lag, *clock, "late", *rejects)
         now = self._clock()
         for name in list(last.streams)[: _fits(len(last.streams), room)]:
             stream = last.streams[name]
@@ -152,10 +152,10 @@ class LiveView:
                 text.one_line(name),
                 text.number(self._counts["rows", name]),
                 text.ticks(stream.low_watermark, stream.unit).split(".")[0],
-                text.lag(stream.lag, stream.unit),
+                *([text.lag(stream.lag, stream.unit)] if roomy else []),
                 *([text.span(stream.wall_lag(now))] if wide else []),
                 Text(text.number(late), style="yellow" if late else "dim"),
-                Text(text.number(rejected), style="red" if rejected else "dim"),
+                *([Text(text.number(rejected), style="red" if rejected else "dim")] if roomy else []),
             )
         return _with_rest(table, len(last.streams), room)
 

@@ -62,7 +62,7 @@ def result_chart(columns: Sequence[str], rows: Sequence[Row]) -> Chart | None:
     by = ", ".join(columns[i] for i in keys)
     some = f", {len(largest)} largest of {len(groups):,}" if len(groups) > len(largest) else ""
     note = f"by window_end{f' and {by}' if by else ''}{some}"
-    moments = any(isinstance(row[at], date) for row in rows)  # a datetime is a date
+    moments = all(isinstance(row[at], date) for row in rows if _number(row[at]) is not None)  # a datetime is a date
     return Chart(
         columns[measure],
         note,

@@ -32,8 +32,9 @@ SETTINGS = {
     "spark.sql.streaming.pollingDelay": "400ms",
     # Of its own logs of offsets and commits, Spark keeps those of the last hundred batches; a few are enough.
     "spark.sql.streaming.minBatchesToRetain": "10",
-    # Of each file source it keeps a file a batch for ten minutes after they were merged into one.
-    "spark.sql.streaming.fileSource.log.cleanupDelay": "60s",
+    # Every ten batches it writes its list of all files of a source anew, and keeps the lists before for ten minutes, for file
+    # systems that show a new file late; with short batches that is hundreds of times the list.
+    "spark.sql.streaming.fileSource.log.cleanupDelay": "1s",
     # A hash of every row that is exchanged, to notice tasks that give other rows when they are run again. Ours name their
     # files anew each time, and to hash rows of megabytes takes as long as all the rest of the exchange.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
