@@ -80,6 +80,7 @@ def export_choice(choice: PartitioningChoice) -> dict[str, Any]:
             n: {
                 "kind": r.kind,
                 "inputs": list(r.inputs),
+                "streams": list(r.sources),
                 "compatible": None if (p := choice.proposals.get(n)) is None else [g.text for g in p.groups],
                 "anything": r.views is None,
                 "not used": list(r.ignored),

@@ -53,26 +53,24 @@ def _describe_choice(data: Mapping[str, Any]) -> str:
 # -- the query graph --------------------
 def draw_graph(nodes: Mapping[str, Mapping[str, Any]]) -> str:
     """The query graph as SVG; what only renames or filters is left out where something reads it."""
-    shown = {n: one for n, one in nodes.items() if not one["anything"] or not one["inputs"] or _is_last(n, nodes)}
-    drawn = []
+    streams = dict.fromkeys(s for one in nodes.values() if not one["inputs"] for s in one["streams"])
+    shown = {n: one for n, one in nodes.items() if n not in streams and (not one["anything"] or _is_last(n, nodes))}
+    drawn = [{"id": s, "label": s, "kind": "stream", "style": "stream", "detail": ""} for s in streams]
     for name, one in shown.items():
-        stream = not one["inputs"]
-        style = "stream" if stream else "query" if one["served"] else "unserved"
-        kind = "stream" if stream else one["kind"] if not one["anything"] else "results"
-        drawn.append({"id": name, "label": name, "kind": kind, "style": style, "detail": _describe_needs(one, stream)})
-    edges = [[i, n] for n, one in shown.items() for i in _find_shown(one["inputs"], nodes, shown)]
+        style, kind = "query" if one["served"] else "unserved", one["kind"] if not one["anything"] else "results"
+        drawn.append({"id": name, "label": name, "kind": kind, "style": style, "detail": _describe_needs(one)})
+    edges = [[i, n] for n, one in shown.items() for i in dict.fromkeys(_find_shown(one, nodes, shown))]
     return plan_drawing.draw({"nodes": drawn, "edges": edges})
 
 
-def _describe_needs(node: Mapping[str, Any], stream: bool) -> str:
+def _describe_needs(node: Mapping[str, Any]) -> str:
     lines = []
     if not node["anything"]:
         sets = node["compatible"]
         lines.append(f"set: {', '.join(sets)}" if sets else f"set: none{': ' if node['reason'] else ''}{node['reason']}")
         lines += [f"not counted: {one}" for one in node["not used"][:1]]
-    if not stream:
-        what = "results" if node["served"] else "input"
-        lines.append(f"receives {describe_bytes(node['cost'])} of {what}" if node["cost"] else "receives nothing")
+    what = "results" if node["served"] else "input"
+    lines.append(f"receives {describe_bytes(node['cost'])} of {what}" if node["cost"] else "receives nothing")
     return "\n".join(lines)
 
 
@@ -81,14 +79,16 @@ def _is_last(name: str, nodes: Mapping[str, Mapping[str, Any]]) -> bool:
 
 
 def _find_shown(
-    names: Iterable[str], nodes: Mapping[str, Mapping[str, Any]], shown: Mapping[str, Any]
+    node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], shown: Mapping[str, Any]
 ) -> Iterable[str]:
-    """The nearest nodes that are drawn, through those that are not."""
-    for name in names:
+    """The nearest nodes that are drawn below one, through those that are not, down to its streams."""
+    if not node["inputs"]:
+        yield from node["streams"]
+    for name in node["inputs"]:
         if name in shown:
             yield name
         elif name in nodes:
-            yield from _find_shown(nodes[name]["inputs"], nodes, shown)
+            yield from _find_shown(nodes[name], nodes, shown)
 
 
 # -- what was weighed --------------------
