@@ -43,8 +43,8 @@ def test_each_node_has_its_set_and_what_it_receives() -> None:
 
 def test_a_filter_of_a_stream_is_no_stream() -> None:
     """Queries that filter first stand on the stream too, and so does a query that only filters."""
-    text = FLOWS + "CREATE QUERY large AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE len > 9 GROUP BY srcIP;\n"
-    svg = draw_graph(explain(text + "CREATE QUERY some AS SELECT ts, len FROM tcp WHERE len > 8;")["partitioning"]["nodes"])
+    text = FLOWS + "CREATE QUERY large AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE port > 9 GROUP BY srcIP;\n"
+    svg = draw_graph(explain(text + "CREATE QUERY some AS SELECT ts, port FROM tcp WHERE port > 8;")["partitioning"]["nodes"])
     assert [count_boxes(svg, s) for s in ("stream", "query", "unserved")] == [1, 4, 0]
     assert svg.count('marker-end="url(#tip)"') == 4
 
