@@ -25,11 +25,6 @@ from headrace.state.manifest import path_of
 SMALL = Retention(keep=3, step=4, fanout=3, grace=-1.0)
 
 
-@pytest.fixture(autouse=True)
-def _no_flushing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @pytest.fixture(params=["local", "remote"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """The same behaviour on the local disk and on a file system of pyarrow (in memory)."""

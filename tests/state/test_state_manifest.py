@@ -198,7 +198,6 @@ def test_leftovers_of_a_crash_are_not_versions(store: Store) -> None:
 def test_a_log_of_thousands_of_versions_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first look, results cost one probe for a newer version, not one read per version."""
     store = Store.open(str(tmp_path))
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     committed(store, 2000)
     log = ManifestLog(store)
     assert len(log.results("flows")) == 2000

@@ -50,18 +50,16 @@ def open_after(tmp_path: Path, versions: int) -> tuple[float, float, int]:
     return found, read, len(store.list())
 
 
-def test_three_thousand_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_thousand_versions(tmp_path: Path) -> None:
     """They leave a few files, and open in next to no time."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     found, _, files = open_after(tmp_path, 3_000)
     assert files < 250
     assert found < 1.0
 
 
 @pytest.mark.slow
-def test_a_million_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_million_versions(tmp_path: Path) -> None:
     """A million batches leave a checkpoint that opens in under a second."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     found, read, files = open_after(tmp_path, int(os.environ.get("HEADRACE_VERSIONS", "1000000")))
     print(f"opened in {found:.3f} s, results read in {read:.3f} s, {files} files")
     assert files < 500
@@ -111,7 +109,6 @@ def files_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: int, look
 @pytest.mark.slow
 def test_a_steady_load_levels_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With results kept for ten minutes, a checkpoint has after hours the files it had after the first half hour."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     hours = int(os.environ.get("HEADRACE_HOURS", "8"))
     first, *later = files_at(tmp_path, monkeypatch, hours * 60, list(range(20, hours * 60 + 1, 20)))
     print(f"{first} files after 20 minutes, then {min(later)} to {max(later)}")
