@@ -127,7 +127,10 @@ def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: 
     assert results_of(run) == results_of(calm)
 
 
-@pytest.mark.parametrize(("query", "seed"), [("counted", 7), ("counted", 8), ("joined", 7), ("joined", 9)])
+@pytest.mark.parametrize(
+    ("query", "seed"),
+    [("counted", 7), ("joined", 9), *(pytest.param(*one, marks=pytest.mark.slow) for one in (("counted", 8), ("joined", 7)))],
+)
 def test_what_needs_a_key_whole_has_it_whole(query: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside joins that are dealt, an aggregation over a join and a join of an aggregation by the same key stay as they are."""
     monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=3))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
+
 from headrace.program.messages import SlotReport
 from headrace.state import pid_sizes
 from headrace.testing import LocalRun
@@ -32,12 +34,13 @@ def swap_pairs(rng: random.Random, run: LocalRun) -> None:
     run.driver.manifest = replace(run.manifest, route=tuple(route))
 
 
-def test_moves_do_not_keep_segments_alive() -> None:
+@pytest.mark.parametrize("batches", [70, pytest.param(120, marks=pytest.mark.slow)])
+def test_moves_do_not_keep_segments_alive(batches: int) -> None:
     """With a move per pair of slots in every batch there are at most twice the segments, and the same results."""
     rng = random.Random(3)
     quiet, moving = LocalRun(SCRIPT, slots=4), LocalRun(SCRIPT, slots=4)
     most = {"quiet": 0, "moving": 0}
-    for i in range(120):
+    for i in range(batches):
         swap_pairs(rng, moving)
         most["quiet"] = max(most["quiet"], len(quiet.push(s=batch(i)).segments))
         most["moving"] = max(most["moving"], len(moving.push(s=batch(i)).segments))

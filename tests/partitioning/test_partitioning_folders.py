@@ -110,7 +110,7 @@ def run_split(seed: int, batches: list[dict[str, list[Any]]], path: str) -> dict
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2))])
 def test_results_are_those_of_a_stream_that_is_not_partitioned(seed: int, tmp_path: Path) -> None:
     """Aggregations and joins of all kinds, late rows, new folders, moves, restarts."""
     batches = make_batches(seed, 8)

@@ -90,7 +90,7 @@ def test_batches_and_slots_do_not_matter(spark: Any, source: Path, tmp_path: Pat
     assert tables(many) == tables(one)
 
 
-@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
+@pytest.mark.parametrize("zone", ["America/New_York", pytest.param("Asia/Kolkata", marks=pytest.mark.slow)])
 def test_session_time_zone(spark: Any, source: Path, tmp_path: Path, zone: str) -> None:
     """Days and hours are those of the session's time zone, as in Spark; windows stay where they are."""
     other = spark.newSession()

@@ -43,7 +43,7 @@ def test_names_in_two_unicode_forms_are_one() -> None:
     assert set(session.graph.queries) == {"été", "r"}
 
 
-@pytest.mark.parametrize("inner", ["v", "x", "d"])
+@pytest.mark.parametrize("inner", ["v", *(pytest.param(c, marks=pytest.mark.slow) for c in "xd")])
 def test_four_hundred_additions(inner: str) -> None:
     """On rows and on results, of every kind of number."""
     sum_ = "+1" * 400
