@@ -237,3 +237,22 @@ def test_edges(condition: str, meets: Callable[[int], bool], kind: str) -> None:
         found = [(at, at + gap if meets(gap) else None) for gap in gaps if meets(gap) or kind == "LEFT"]
         assert sorted(run.rows("q"), key=str) == sorted(found, key=str)
         run.close()
+
+
+def test_a_window_without_a_partner_is_given_at_its_end() -> None:
+    """Not before: a partner may come in the last tick of it. Tick by tick, in an outer join of windows with a slide."""
+    run = LocalRun("""
+        CREATE STREAM a (ts BIGINT, k INT, x INT) PROGRESSING ON ts ORDERED FROM 'memory';
+        CREATE STREAM b (ts BIGINT, k INT, y INT) PROGRESSING ON ts ORDERED FROM 'memory';
+        CREATE QUERY q AS SELECT a.ts, a.x, b.y, window_start AS since
+          FROM a [RANGE 4 SLIDE 2] LEFT JOIN b [RANGE 4 SLIDE 2] ON a.k = b.k;
+    """)
+    run.push(a=[(4, 1, 0), (4, 3, 5)], b=[(4, 2, 0)])
+    for tick in (5, 6, 7):
+        run.push(b=[(tick, 2, 0)])
+    lonely = [(4, 0, None, 2), (4, 5, None, 2)]  # in [2, 6); [4, 8) is not over
+    assert sorted(run.rows("q"), key=repr) == lonely
+    run.push(b=[(7, 1, 9)])
+    assert sorted(run.rows("q"), key=repr) == [(4, 0, 9, 4), *lonely]
+    run.push(b=[(8, 2, 0)])
+    assert sorted(run.rows("q"), key=repr) == [(4, 0, 9, 4), lonely[0], lonely[1], (4, 5, None, 4)]
