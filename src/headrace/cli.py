@@ -41,9 +41,11 @@ class Commands(click.Group):
                 command: click.Command = getattr(importlib.import_module(ELSEWHERE[cmd_name]), cmd_name)
                 return command
             except ModuleNotFoundError as error:
-                raise click.ClickException(
+                refusal = click.ClickException(
                     f"'headrace {cmd_name}' needs the package {error.name}; install headrace[{cmd_name}]"
-                ) from error
+                )
+                refusal.exit_code = 2
+                raise refusal from error
         return super().get_command(ctx, cmd_name)
 
     def _there(self, name: str) -> bool:

@@ -52,7 +52,7 @@ def test_twice_into_one_directory_needs_force(tmp_path: Path) -> None:
     arguments = ["packets", "--rows", 10, "--out", tmp_path / "p"]
     assert run(*arguments)[0] == 0
     code, _, err = run(*arguments)
-    assert code == 1
+    assert code == 2
     assert "--force" in err
     assert run(*arguments, "--force")[0] == 0
 

@@ -137,7 +137,9 @@ def _reported(rows: int | None) -> Iterator[OnRows]:
         try:
             yield lambda n: progress.advance(task, n)
         except HeadraceError as error:
-            raise click.ClickException(str(error)) from error
+            refusal = click.ClickException(str(error))
+            refusal.exit_code = 2  # as of all commands, where the user can mend it (`cli.py`)
+            raise refusal from error
 
 
 def _say(written: list[Path]) -> None:

@@ -224,7 +224,7 @@ def write_temporary(path: str, data: bytes) -> str:
 
 
 def sync_paths(paths: Sequence[str]) -> None:
-    """Flush several at once: a file system does together what is asked for together, 200 files in a thirtieth of the time."""
+    """Flush several at once: a file system does together what is asked for together, in a fraction of the time."""
     if len(paths) < 2:
         for path in paths:
             sync_path(path)
