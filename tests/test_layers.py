@@ -21,6 +21,7 @@ ENGINES = {"duckdb", "pyarrow", "pyspark"}
 # From the ground up: a layer imports only from layers before it (and itself).
 LAYERS = (
     "errors",
+    "refused",
     "windows",
     "progress",
     "logical",

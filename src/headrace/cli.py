@@ -22,6 +22,7 @@ from headrace.commands.plan_commands import advise, explain
 from headrace.commands.prepare_command import prepare
 from headrace.commands.results_command import results
 from headrace.commands.run_command import run
+from headrace.refused import Refused
 
 ELSEWHERE = {
     "generate": "headrace.generate.generate_command",
@@ -41,11 +42,9 @@ class Commands(click.Group):
                 command: click.Command = getattr(importlib.import_module(ELSEWHERE[cmd_name]), cmd_name)
                 return command
             except ModuleNotFoundError as error:
-                refusal = click.ClickException(
+                raise Refused(
                     f"'headrace {cmd_name}' needs the package {error.name}; install headrace[{cmd_name}]"
-                )
-                refusal.exit_code = 2
-                raise refusal from error
+                ) from error
         return super().get_command(ctx, cmd_name)
 
     def _there(self, name: str) -> bool:

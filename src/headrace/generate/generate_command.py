@@ -19,6 +19,7 @@ from headrace.errors import HeadraceError
 from headrace.generate.files import Format, OnRows
 from headrace.generate.flights import generate_flights
 from headrace.generate.packets import Disorder, generate_packets
+from headrace.refused import Refused
 
 _TIMES = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"])
 
@@ -137,9 +138,7 @@ def _reported(rows: int | None) -> Iterator[OnRows]:
         try:
             yield lambda n: progress.advance(task, n)
         except HeadraceError as error:
-            refusal = click.ClickException(str(error))
-            refusal.exit_code = 2  # as of all commands, where the user can mend it (`cli.py`)
-            raise refusal from error
+            raise Refused(str(error)) from error
 
 
 def _say(written: list[Path]) -> None:

@@ -27,12 +27,7 @@ from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, PreparedWorld
 from headrace.network.topology import COST_MODELS
 from headrace.network.workload import enterprise, synthetic
 from headrace.network.world import World
-
-
-class Refused(click.ClickException):
-    """A mistake of the user's; the code is that of all commands (`cli.py`)."""
-
-    exit_code = 2
+from headrace.refused import Refused
 
 
 @click.group()
