@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
+from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.place_relations import find_implied
 from headrace.optimizer.plan import JointTable, Plan, RowTable, TransitTable
 from headrace.optimizer.trace_columns import describe_rows, has_columns_of_streams
@@ -37,7 +38,7 @@ def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int
         len(table.columns),
         partition,
         reach,
-        any(join.kind == "distinct" for join, _ in readers),
+        any(join.kind is JoinKind.DISTINCT for join, _ in readers),
         feeds,
         table.id in plan.by_folder,
     )
@@ -76,7 +77,7 @@ def keeps_unmatched(plan: Plan, table: RowTable) -> bool:
     """Whether some join, or lookup of versions, shows rows of a table that meet nobody."""
     readers = [(plan.graph.relations[n], i) for n, i in table.readers]
     kinds = [(join.kind, i) for join, i in readers if isinstance(join, (Join, TemporalJoin))]
-    return any(kind == "full" or (kind in ("left", "anti") and i == 0) for kind, i in kinds)
+    return any(i in kind.kept for kind, i in kinds)
 
 
 def find_needed(plan: Plan, join: Join, number: int) -> Waits:
@@ -84,10 +85,10 @@ def find_needed(plan: Plan, join: Join, number: int) -> Waits:
     count, until every row they may have met is complete.
     """
     waits, bounds = input_waits(plan, join), join.bounds
-    if join.kind == "distinct":
+    if join.kind is JoinKind.DISTINCT:
         return waits[0]
     needed = bounds.needed(number, waits)
-    if join.kind == "inner" or (join.kind != "full" and number == 0):
+    if 1 - number not in join.kind.decided:
         return needed
     other = 1 - number
     undecided = [w.then(bounds.step(other, number)).then(bounds.step(number, other)) for w in waits[number]]
@@ -163,7 +164,7 @@ def lower_joint_table(
     """
     each = [plan.passages[aggregate.input].columns[t.column] for t in aggregate.joint]
     own, source = list(each), plan.graph.relations[aggregate.input]
-    if isinstance(source, Join) and source.kind == "inner":
+    if isinstance(source, Join) and source.kind is JoinKind.INNER:
         places = {c.name: c.input for c in source.visible}
         numbers = [places[t.column] for t in aggregate.joint]
         if set(numbers) == set(range(len(source.inputs))):
