@@ -296,7 +296,7 @@ def time_conditions(bounds: TimeBounds, one: int, other: int) -> list[str]:
             out.append(f"i{gap.after}._t <= i{gap.before}._t + {gap.ticks}")
     for window in bounds.windows:
         if {window.one, window.other} == {one, other}:
-            first, second = (_floor(f"i{i}._t - {window.offset}", window.width) for i in (one, other))
+            first, second = (_floor(f"i{i}._t - {window.offset_of(i)}", window.width) for i in (one, other))
             out.append(f"{first} = {second}")
     return out
 
