@@ -167,8 +167,8 @@ def _follows(
 
 
 def _implied_gaps(bounds: TimeBounds, every: TimeBounds, leads: Sequence[int], later: Sequence[int]) -> list[Gap]:
-    """What follows for the parts a join goes by from the bounds of all, and is tighter than its own; inputs are `later` than their
-    parts by so many ticks.
+    """What follows for the parts a join goes by from the bounds of all, and is tighter than its own; inputs are `later` than
+    their parts by so many ticks.
     """
     out = []
     for i, one in enumerate(leads):
