@@ -20,9 +20,8 @@ import pyarrow.compute as pc
 
 from benchmarks.out_of_order.kernel_join import HeldRows, KernelJoin
 from headrace.kernels.connection import connect, fetch_arrow
-from headrace.kernels.operator import CEILING, FLOOR
 from headrace.program.program import Program
-from headrace.progress import Frontier
+from headrace.progress import HIGHEST, LOWEST, Frontier
 
 
 class OrderedMerge:
@@ -30,7 +29,7 @@ class OrderedMerge:
 
     def __init__(self, inputs: int) -> None:
         self.inputs = [HeldRows() for _ in range(inputs)]
-        self.seen = [FLOOR] * inputs
+        self.seen = [LOWEST] * inputs
 
     def absorb(self, tables: Sequence[pa.Table]) -> pa.Table:
         """What no input can come before any more."""
@@ -46,7 +45,7 @@ class OrderedMerge:
 
     def finish(self) -> None:
         """Nothing comes any more."""
-        self.seen = [CEILING] * len(self.seen)
+        self.seen = [HIGHEST] * len(self.seen)
 
     @property
     def bound(self) -> int:
@@ -66,7 +65,7 @@ class InOrderCount:
         self.panes = pa.table(
             {name: pa.array([], pa.int64() if name in ("pane", "n") else pa.int32()) for name in names}
         )
-        self.closed = FLOOR  # the end of the last window that was given
+        self.closed = LOWEST  # the end of the last window that was given
 
     def absorb(self, tables: Sequence[pa.Table]) -> list[tuple[int, ...]]:
         """The windows that are complete: keys, count, start."""
@@ -121,7 +120,7 @@ class InOrderTumblingJoin:
         frontiers = {s: Frontier(b) for names, b in zip(self.streams, bounds, strict=True) for s in names}
         for number, (held, rows) in enumerate(zip(self.inputs, new, strict=True)):
             held.add(rows)
-            if min(bounds) > FLOOR:
+            if min(bounds) > LOWEST:
                 held.drop_before(self.join.needed(number, frontiers))
         return found
 

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from headrace.kernels.connection import connect
 from headrace.kernels.join_rows import define_join
-from headrace.kernels.operator import FLOOR
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import JoinRows, Program, RowNode
-from headrace.progress import Frontier
+from headrace.progress import LOWEST, Frontier
+from headrace.progress.advance_program import Interval, advance_program, pair_up
 from headrace.progress.waits import Waits, meld_waits
 
 FLOW = ("srcIP", "destIP", "srcPort", "destPort")
@@ -33,8 +33,7 @@ def keyed(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
 
 
 def bound_of(waits: Waits, frontiers: Mapping[str, Frontier]) -> int:
-    bound = meld_waits(waits, frontiers).bound
-    return FLOOR if bound is None else bound
+    return meld_waits(waits, frontiers).bound
 
 
 class HeldTable(NamedTuple):
@@ -91,6 +90,7 @@ class KernelJoin:
         self.nodes = [
             node for side in self.step.inputs if isinstance(node := program.node(side.node), RowNode)
         ]
+        self.rules = program.rules
         self.space = Workspace(connect(program.time_zone))
 
     def run(self, old: Sequence[HeldRows], new: Sequence[pa.Table], sql: str) -> pa.Table | None:
@@ -98,15 +98,15 @@ class KernelJoin:
         self.space.begin_round()
         inputs = []
         for node, before, now in zip(self.nodes, old, new, strict=True):
-            one = StoredRows(node, self.space, before.between, FLOOR)
+            one = StoredRows(node, self.space, before.between, LOWEST)
             if now.num_rows:
                 one.absorb(now)
-            one.advance(FLOOR, FLOOR)
+            one.advance(LOWEST, LOWEST)
             inputs.append(one)
-        define_join(self.space, self.step, inputs, ((None, None), (None, None)), (None, None))
+        define_join(self.space, self.step, inputs, (Interval(), Interval()), (None, None))
         view = self.step.view
         return None if self.space.is_empty(view) else self.space.query(sql, view)
 
     def needed(self, number: int, frontiers: Mapping[str, Frontier]) -> int:
         """Rows of an input before this meet nobody any more."""
-        return bound_of(self.nodes[number].needed, frontiers)
+        return advance_program(self.rules, pair_up(frontiers, frontiers))[self.nodes[number].needed].after.bound

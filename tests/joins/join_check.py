@@ -136,6 +136,8 @@ def check(
         assert not (prompt and idle and any(seen[-1].values())), f"batch {len(seen) - 1} has results that no heartbeat was made for"
         late.append({s: _read(run, manifest.late.get(s, ())) for s in case.paces})
     compare(case, run, model, seen, prompt)
+    if steps[-1].rows is None:
+        compare_flushed(case, model)
     for stream in case.paces:
         found = model.late(stream, [r for _, r in case.queries.values()])
         for i in range(len(late)):
@@ -170,6 +172,14 @@ def compare(
             assert not early, f"batch {i}, {what}: {list(early)[:4]} came too early, twice, or are wrong"
             pool.subtract(seen[i][query])
         _same([], list(pool.elements()), f"in the end, {what}")
+
+
+def compare_flushed(case: Case, model: JoinOracle) -> None:
+    """A flush leaves nothing open: after its bounds there are the results that there are when nothing more comes."""
+    whole = model.complete()
+    for query, (text, relation) in case.queries.items():
+        found, expected = ([tuple(row.items()) for _, row in one.results(relation)] for one in (model, whole))
+        _same(found, expected, f"flushed, query {query}: {text}")
 
 
 def _read(run: LocalRun, files: Any) -> list[tuple[Any, ...]]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from join_progress import Pace, Seen
@@ -158,6 +158,13 @@ class JoinOracle:
             self.seen[stream].append(Seen([], clock, since, (told or {}).get(stream)))
         self.batches.append(Batch({}, before, dict(bounds)))
         self._found = {}
+
+    def complete(self) -> JoinOracle:
+        """The same batches, if nothing could come after the last of them."""
+        found = JoinOracle(self.paces)
+        end = dict.fromkeys(self.paces, 1 << 60)
+        found.batches = [*self.batches[:-1], replace(self.batches[-1], after=end)]
+        return found
 
     # -- progress --------------------
     def bound(self, relation: Relation, column: str, batch: Batch, after: bool) -> Bound:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.logical.order_joins import JoinStep, order_joins
 from headrace.logical.time_bounds import CommonWindow, Gap, TimeBounds
-from headrace.progress import Frontier
+from headrace.progress import LOWEST, NOTHING_KNOWN, Frontier
 from headrace.progress.waits import Back, Floor, Wait, meld_waits, unite_waits
 from headrace.testing import LocalRun
 
@@ -168,7 +168,7 @@ def test_united_waits_are_the_least_of_all(some: list[Wait], more: list[Wait], t
 def test_nothing_is_known_before_every_stream_is() -> None:
     """A bound needs all the streams it waits for."""
     waits = [Wait("a", (Back(3),)), Wait("b")]
-    assert meld_waits(waits, {"a": Frontier(9), "b": Frontier(None)}).bound is None
+    assert meld_waits(waits, {"a": Frontier(9), "b": NOTHING_KNOWN}).bound == LOWEST
     assert meld_waits(waits, {"a": Frontier(9), "b": Frontier(7)}).bound == 6
 
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from headrace.kernels.operator import CEILING, FLOOR, Due, split_rounds
+from headrace.kernels.operator import Due, split_rounds
+from headrace.progress import HIGHEST, LOWEST
 from headrace.testing import LocalRun
 
 SECOND = 1_000_000
@@ -62,7 +63,7 @@ def test_rounds_cover_progress_and_bound_their_cost() -> None:
             dues.append(Due(first, step, count, rng.integers(1, 40, runs)))
         limit = int(rng.integers(1, 100))
         rounds = split_rounds(dues, limit)
-        assert (rounds[0][0], rounds[-1][1]) == (FLOOR, CEILING)
+        assert (rounds[0][0], rounds[-1][1]) == (LOWEST, HIGHEST)
         assert all(a[1] == b[0] for a, b in pairwise(rounds))
         ends = [
             (int(f) + i * d.step, int(c))

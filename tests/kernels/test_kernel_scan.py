@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import SourceError
-from headrace.kernels.judge import Judge
+from headrace.kernels.judge import ClosedBy, Judge
 from headrace.kernels.scan import Scan, file_chunks, fits, split_files
 from headrace.program.messages import Split
+from headrace.progress import Frontier
 from headrace.windows import make_window
 
 UTC = pa.timestamp("us", "UTC")
@@ -204,7 +205,7 @@ def test_late_rows_of_files(tmp_path: Path) -> None:
     scan = Scan("s", "t AS _t, t * 2 AS c0", "t", ("t",), schema.serialize().to_pybytes())
     (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)])
     window = make_window(10, 10)
-    rule = Judge(lowest=30, limit=500, missable=((window, (), 30),))
+    rule = Judge(lowest=30, limit=500, missable=(ClosedBy(window, (), Frontier(30)),))
     con = duckdb.connect()
     late = schema.append(pa.field("_reason", pa.string()))
     screened = chunk.screen(con, rule, late)
@@ -223,7 +224,7 @@ def test_late_rows_of_files(tmp_path: Path) -> None:
     }
     assert sorted(con.sql("SELECT _t, c0 FROM src").fetchall()) == [(t, 2 * t) for t in (-5, 5, 12, 25, 29, 31)]
     chunk.leave(con)
-    calm = Judge(lowest=0, limit=2_000, missable=((window, (), 0),))
+    calm = Judge(lowest=0, limit=2_000, missable=(ClosedBy(window, (), Frontier(0)),))
     screened = chunk.screen(con, calm, late)
     assert screened.late is not None
     assert screened.late.column("_reason").to_pylist() == ["null", "late"]

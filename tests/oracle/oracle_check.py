@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle_model import Oracle, Relation, Row
+from oracle_model import Oracle, Relation, Row, has_landmark
 
 from headrace.kernels import slot_turns
 from headrace.logical.user_aggregate import UserAggregate
@@ -150,6 +150,9 @@ def check(
             else:
                 pool = take_away([*pool, *expected], seen[i][query], what)
         same([], pool, f"query {query} in the end: {case.queries[query][0]}")
+        if actions and actions[-1] == FLUSH and not has_landmark(relation):  # a flush leaves nothing open
+            done, every = ([tuple(row.items()) for _, row in one.results(relation)] for one in (model, model.complete()))
+            same(done, every, f"query {query}, flushed: {case.queries[query][0]}")
     for stream in case.streams:
         found_late = model.late(stream, list(case.relations.values()))
         for i in range(len(late)):

@@ -20,7 +20,7 @@ DESIGN §4:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.windows import WindowSpec
@@ -111,6 +111,11 @@ class Oracle:
         before = {s: self.bounds.get(s) for s in self.slack}
         self.bounds.update(bounds)
         self.batches.append(Batch({}, before, dict(bounds), True, dict(self.largest)))
+
+    def complete(self) -> Oracle:
+        """The same batches, if nothing could come after the last of them."""
+        end = dict.fromkeys(self.slack, 1 << 60)
+        return replace(self, batches=[*self.batches[:-1], replace(self.batches[-1], after=end)])
 
     def _reason(self, stream: str, row: Row, known: int | None) -> str | None:
         t = row[self.time[stream]]
@@ -260,6 +265,11 @@ class Oracle:
         bound = self.progress(relation, batch, False)
         holding = relation.window.wids(t)
         return bound is not None and len(holding) > 0 and relation.window.extent(holding[0])[1] <= bound
+
+
+def has_landmark(relation: Relation) -> bool:
+    """Whether some window it stands on has no last result."""
+    return any(g.window is not None and g.window.kind == "landmark" for g in _groups([relation]))
 
 
 def _groups(relations: Sequence[Relation]) -> list[Group]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_progress_frontier import GROUPS, bounds, excludes, frontiers
 
-from headrace.progress import NOTHING_KNOWN, Frontier, advance, meld
+from headrace.progress import LOWEST, NOTHING_KNOWN, Frontier, advance, meld
 from headrace.progress.propagate import (
     brings_windows,
     pass_aggregate,
@@ -35,7 +35,7 @@ def test_selection_and_distinct_give_rows_of_their_input(f: Frontier, group: tup
 def test_projection_knows_what_its_columns_tell(f: Frontier, group: tuple[object, ...], t: int) -> None:
     """Without the attribute nothing; without the columns of groups only what holds for all."""
     assert excludes(pass_projection(f, True), group, t) == excludes(f, group, t)
-    assert excludes(pass_projection(f, True, False), group, t) == (f.bound is not None and t < f.bound)
+    assert excludes(pass_projection(f, True, False), group, t) == (t < f.bound)
     assert pass_projection(f, False) == NOTHING_KNOWN
 
 
@@ -47,7 +47,7 @@ def test_a_function_that_never_falls_maps_progress(
     apply = lambda x: x // width * width + shift  # noqa: E731
     if not excludes(f, group, t):
         assert not excludes(pass_function(f, apply), group, apply(t))
-    if f.bound is not None:
+    if f.is_known:
         assert pass_function(f, apply).bound == apply(f.bound)
 
 
@@ -59,7 +59,7 @@ def test_a_bucket_excludes_only_windows_of_excluded_rows(
     found = pass_bucket(f, window)
     if not excludes(f, group, t):
         assert not any(excludes(found, group, wid) for wid in window.wids(t))
-    if f.bound is not None and found.bound is not None:
+    if f.is_known and found.is_known:
         assert window.extent(found.bound)[1] > f.bound >= window.extent(found.bound - 1)[1]
 
 
@@ -77,7 +77,7 @@ def test_an_aggregate_gives_no_result_behind_its_bound(
     """Windows still open for a group end after its bound, and their results are at the last tick of the window."""
     for keeps in (True, False):
         bound = f.bound_of(group) if keeps else f.bound
-        if bound is not None:
+        if bound > LOWEST:
             still = window.extent(int(window.first_open(bound)))[1] - 1
             assert not excludes(pass_aggregate(f, keeps), group, still)
     assert pass_aggregate(f, True) == f
@@ -92,9 +92,9 @@ def test_more_progress_in_means_no_less_out(a: Frontier, b: Frontier, window: Sl
 
 
 @given(bounds, bounds, windows, windows)
-def test_news_is_what_closes_a_window(before: int | None, after: int | None, one: Sliding, two: Sliding) -> None:
+def test_news_is_what_closes_a_window(before: int, after: int, one: Sliding, two: Sliding) -> None:
     """Progress that stays between two ends of windows is none; the same bound again is none."""
     ends = [w.end_of(i) for w in (one, two) for i in range(-60, 60)]
-    crossed = after is not None and (before is None or any(before < e <= after for e in ends))
+    crossed = any(before < e <= after for e in ends)
     assert brings_windows(before, after, [one, two]) == crossed
     assert not brings_windows(after, after, [one, two])

@@ -11,22 +11,22 @@ import time
 from collections.abc import Mapping, Sequence
 
 from headrace.errors import InternalError
-from headrace.kernels.flush import find_flush
 from headrace.kernels.merge_reports import list_live
 from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.messages import (
     Absorb,
     Files,
+    Flush,
     Frontiers,
     Orders,
     SlotReport,
     SourceReport,
     StreamProgress,
 )
-from headrace.program.program import FindVersions, JoinRows, JointNode, Program
-from headrace.progress import Observation
-from headrace.progress.propagate import brings_windows
-from headrace.progress.waits import meld_waits
+from headrace.program.program import Program
+from headrace.progress import NOTHING_KNOWN, Frontier, Observation, meld
+from headrace.progress.advance_program import advance_program, hold_back, pair_up
+from headrace.progress.complete_program import find_completion, find_last_reports
 from headrace.state import (
     Manifest,
     Mark,
@@ -139,11 +139,13 @@ def make_manifest(
     for source in sources:
         _add_files(results, source.results)
         _add_files(late, {stream: count.files for stream, count in source.counts.items() if count.files})
+    streams = _advance_streams(manifest, program, reports, sources)
+    marks = _list_marks(orders, waiting, any(report.cut for report in reports))
     return Manifest(
         version=orders.version,
         batch_id=batch_id,
         fingerprint=program.fingerprint,
-        streams=_advance_streams(manifest, program, reports, sources),
+        streams=streams,
         route=orders.route,
         slots=orders.slots,
         segments=list_live(orders.segments, reports),
@@ -155,8 +157,23 @@ def make_manifest(
         clock=orders.now,
         tables=dict(orders.tables),
         waiting=waiting,
-        marks=_list_marks(orders, waiting, any(report.cut for report in reports)),
+        marks=marks,
+        promises=_promise(program, {name: state.frontier for name, state in streams.items()}, waiting, marks),
     )
+
+
+def _promise(
+    program: Program, streams: Mapping[str, Frontier], waiting: Mapping[int, WaitingPid], marks: Mapping[int, Mark]
+) -> dict[str, dict[str, Frontier]]:
+    """What none of the later results of a query can have: what is owed by mini-partitions that are behind is later."""
+    behind = [marks[one.version].frontiers for one in waiting.values()]
+    reached = {s: meld([now, *(each.get(s, NOTHING_KNOWN) for each in behind)]) for s, now in streams.items()}
+    held = hold_back(program.rules, pair_up(reached, reached)) if behind else None
+    progress = advance_program(program.rules, pair_up(streams, streams), held)
+    promises: dict[str, dict[str, Frontier]] = {}
+    for query, column, rule in program.promised:
+        promises.setdefault(query, {})[column] = Frontier(progress[rule].after.bound)
+    return promises
 
 
 def _advance_streams(
@@ -197,44 +214,35 @@ def _add_files(files: dict[str, Files], more: Mapping[str, tuple[ResultFile, ...
 
 def count_open_windows(program: Program, manifest: Manifest) -> int:
     """How many windows hold rows and are not closed, by the spans of the live segments."""
+    streams = {name: state.frontier for name, state in manifest.streams.items()}
+    progress = advance_program(program.rules, pair_up(streams, streams))
     total = 0
     for node in program.pane_nodes():
         spans = [m.span for m in manifest.segments if m.node == node.name]
         if spans:
-            bound = meld_waits(node.waits, {s: state.frontier for s, state in manifest.streams.items()}).bound
+            bound = progress[node.name].after.bound
             low, high = min(s.low for s in spans), max(s.high for s in spans)
             total += sum(w.count_open(low, high, bound) for w in node.windows)
     return total
 
 
 def brings_results(program: Program, orders: Orders, after: Frontiers) -> bool:
-    """Whether progress alone, without rows, completes a window of a node that holds any: a frontier that changes
+    """Whether progress alone, without rows, decides something of a table that holds any: a frontier that changes
     nothing is not worth a batch.
     """
     held = {m.node for m in orders.segments}
-    frontiers = [{s: p.frontier for s, p in progress.items()} for progress in (orders.progress, after)]
-    for step in (s for level in program.levels for s in level.steps if isinstance(s, JoinRows) and s.kind != "inner"):
-        for side in step.inputs:
-            complete = [meld_waits(side.complete, each).bound for each in frontiers]
-            if side.node in held and complete[0] != complete[1]:
-                return True
-    for found in (s for level in program.levels for s in level.steps if isinstance(s, FindVersions)):
-        complete = [meld_waits(found.complete, each).bound for each in frontiers]
-        if found.rows in held and complete[0] != complete[1]:
-            return True
-    for joint in (n for n in program.nodes if isinstance(n, JointNode) and n.name in held):
-        bounds = [[meld_waits(waits, each) for waits in (*joint.own, *joint.each)] for each in frontiers]
-        if bounds[0] != bounds[1]:
-            return True
-    for node in program.pane_nodes():
-        known = [meld_waits(node.waits, each) for each in frontiers]
-        more = brings_windows(known[0].bound, known[1].bound, node.windows)
-        if node.name in held and (more or (node.groups and known[0].groups != known[1].groups)):
-            return True
-    return False
+    before, now = ({s: p.frontier for s, p in each.items()} for each in (orders.progress, after))
+    progress = advance_program(program.rules, pair_up(before, now))
+    return any(one.node in held and one.is_brought(progress[one.by]) for one in program.pending)
 
 
-def find_flush_bound(program: Program, manifest: Manifest) -> int | None:
-    """The furthest low-watermark of a flush; None if nothing came that could be flushed."""
-    flush = find_flush(program, {n: s.max_seen for n, s in manifest.streams.items()})
-    return max(flush.bounds.values(), default=None)
+def find_flush(program: Program, largest: Mapping[str, int | None]) -> Flush:
+    """Where a flush takes progress, given the largest value seen of each stream."""
+    known = {name: tick for name, tick in largest.items() if tick is not None}
+    bounds = find_completion(program.rules, program.pending, known)
+    return Flush(bounds, find_last_reports(program.rules, program.pending, known))
+
+
+def can_flush(manifest: Manifest) -> bool:
+    """Whether anything came that a flush could close."""
+    return any(state.max_seen is not None for state in manifest.streams.values())

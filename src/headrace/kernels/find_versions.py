@@ -16,10 +16,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headrace.kernels.delta import Delta
-from headrace.kernels.operator import FLOOR
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import FindVersions
+from headrace.progress import LOWEST
+from headrace.progress.advance_program import Interval
 from headrace.state import Span
 
 
@@ -27,12 +28,12 @@ class StoredVersions(StoredRows):
     """A `VersionNode` in one slot."""
 
     def needed_from(self) -> int:
-        return FLOOR  # the last version of a key may be of any age
+        return LOWEST  # the last version of a key may be of any age
 
     def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
         """What may still be asked for, of these tables; those of other segments have theirs."""
-        found = super().keep_from(FLOOR, tables)
-        if found is None or self._needed <= FLOOR:
+        found = super().keep_from(LOWEST, tables)
+        if found is None or self._needed <= LOWEST:
             return found
         name = self.space.register(f"kept_{self.node.name}", found[0])
         keys = [f"k{i}" for i in range(self.node.keys)]
@@ -40,7 +41,7 @@ class StoredVersions(StoredRows):
         rows = self.space.query(f"SELECT * FROM {name} WHERE _t >= {self._needed} UNION ALL BY NAME {last}")
         self.space.forget(name)
         rows = rows.select(found[0].column_names).cast(found[0].schema)
-        return super().keep_from(FLOOR, [rows])
+        return super().keep_from(LOWEST, [rows])
 
 
 def pick_last_sql(rows: str, by: Sequence[str], values: int, before: Sequence[str] = ()) -> str:
@@ -56,11 +57,10 @@ def define_versions(
     step: FindVersions,
     rows: Delta,
     versions: Delta,
-    before: int | None,
-    after: int | None,
+    complete: Interval,
 ) -> None:
     """Define the relation of the rows whose version became known in this batch."""
-    low, high = FLOOR if before is None else before, FLOOR if after is None else after
+    low, high = complete.before.bound, complete.after.bound
     nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *(f"k{i}" for i in range(step.keys)))) if step.kind.kept else "false"
     parts = []
     if new := [t for t in rows.new if t.num_rows]:
@@ -70,8 +70,8 @@ def define_versions(
         name = space.register(f"old_{step.view}", pa.concat_tables(old))
         parts.append(f"SELECT * FROM {name} WHERE _t >= {low} AND _t < {high}")
     source = f"({' UNION ALL BY NAME '.join(parts)})"
-    last, pids = _find_asked(space, source) if parts else (FLOOR, frozenset[int]())
-    known = [t for t in (*versions.old(FLOOR, last, pids), *versions.new) if t.num_rows] if pids else []
+    last, pids = _find_asked(space, source) if parts else (LOWEST, frozenset[int]())
+    known = [t for t in (*versions.old(LOWEST, last, pids), *versions.new) if t.num_rows] if pids else []
     if not pids or (not known and not step.kind.kept):
         space.define_empty(step.view)
         return
@@ -96,7 +96,7 @@ def define_versions(
 def _find_asked(space: Workspace, rows: str) -> tuple[int, frozenset[int]]:
     """The last time that rows ask for, and the mini-partitions they are in."""
     found = space.query(f"SELECT max(_t) AS last, list(DISTINCT pid) AS pids FROM {rows}").to_pylist()[0]
-    return FLOOR if found["last"] is None else found["last"], frozenset(found["pids"] or ())
+    return LOWEST if found["last"] is None else found["last"], frozenset(found["pids"] or ())
 
 
 def _list(*pieces: str) -> str:

@@ -1,8 +1,8 @@
 """Gathering: rows (_ws, _we, k…, p…) of the same windows, sent by the slots of the level before, merged.
 
-Slots close a window in the same batch, so all its rows are here when the batch is, and nothing is kept. Unless a
-mini-partition of the level before is behind (`kernels/slot_turns.py`): then windows that end after what all have reached
-wait, as state, for the rows of that one.
+Slots close a window in the same batch, so all its rows are here when the batch is, and nothing is kept. Unless what they give
+is held back, as by a mini-partition that is behind (`kernels/slot_turns.py`): then windows that end after what all have
+reached wait, as state, for the rows of that one.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels.operator import CEILING, Operator
+from headrace.kernels.operator import Operator
 from headrace.kernels.sql_pieces import columns, group_by, merge_list
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import GatherNode
+from headrace.progress.advance_program import Interval
 from headrace.state import Span
 
 
 class Gathering(Operator):
-    """A `GatherNode` in one slot. Windows that end after `complete` wait; of state, those that end at `given` or before have
-    been given.
+    """A `GatherNode` in one slot. Windows that end after what is known now wait; of state, those that end no later than what was
+    known before have been given.
     """
 
     def __init__(
@@ -30,12 +31,11 @@ class Gathering(Operator):
         node: GatherNode,
         space: Workspace,
         read_state: Callable[[], list[pa.Table]],
-        given: int,
-        complete: int = CEILING,
+        known: Interval,
     ) -> None:
         super().__init__()
         self.node, self.space, self._read_state = node, space, read_state
-        self._given, self._complete = given, complete
+        self._given, self._complete = known.before.bound, known.after.bound
 
     def advance(self, low: int, high: int) -> None:
         """The windows of this round; those of other rounds are there too, or will be."""
@@ -51,7 +51,7 @@ class Gathering(Operator):
         self.space.define(self.node.view, sql + group_by([*keys, "_ws", "_we"]))
 
     def needed_from(self) -> int:
-        return CEILING if self._complete == CEILING else self._complete + 1
+        return self._complete + 1
 
     def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
         waiting = [t.filter(pc.greater(t["_we"], self._complete)) for t in tables if t.num_rows]

@@ -25,23 +25,24 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headrace.kernels.delta import Delta
-from headrace.kernels.operator import FLOOR
 from headrace.kernels.workspace import Workspace
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.time_bounds import TimeBounds
 from headrace.program.program import JoinRows
+from headrace.progress import LOWEST
+from headrace.progress.advance_program import Interval
 from headrace.windows import Sliding
 
 SPREAD = 4  # how many times the band rows must be spread over for buckets to pay
 
-Bounds = Sequence[Sequence[int | None]]  # by input: from where on rows are incomplete, before the batch and after it
+Complete = Sequence[Interval]  # by input: from where on rows are incomplete, before the batch and after it
 
 
 def define_join(
     space: Workspace,
     step: JoinRows,
     inputs: Sequence[Delta],
-    complete: Bounds,
+    complete: Complete,
     born: Sequence[int | None],
     by_pid: bool = False,
 ) -> None:
@@ -56,7 +57,7 @@ class _Round:
         self.spans = [one.span for one in inputs]
         self._count = 0
 
-    def define(self, complete: Bounds, born: Sequence[int | None]) -> None:
+    def define(self, complete: Complete, born: Sequence[int | None]) -> None:
         kind = self.step.kind
         terms: list[str] = []
         if kind.pairs:
@@ -68,8 +69,8 @@ class _Round:
         slides = self.step.window is not None and not self.step.window.tumbling
         find_unmatched = self._unmatched_windows if slides else self._unmatched
         for side in kind.kept:
-            before, after = complete[side]
-            terms += find_unmatched(side, before, after, born[side])
+            known = complete[side]
+            terms += find_unmatched(side, known.before.bound, known.after.bound, born[side])
         if terms:
             self.space.define(self.step.view, " UNION ALL ".join(terms))
         else:
@@ -193,9 +194,8 @@ class _Round:
             where = f" WHERE NOT EXISTS (SELECT 1 FROM {old} AS i1 WHERE {same})"
         return [f"SELECT {self.step.outputs} FROM (SELECT DISTINCT * FROM {new}) AS i0{where}"]
 
-    def _unmatched(self, side: int, before: int | None, after: int | None, born: int | None) -> list[str]:
+    def _unmatched(self, side: int, low: int, high: int, born: int | None) -> list[str]:
         """Rows of a kept input that became complete and have no partner; those with a null key or time never have one."""
-        low, high = FLOOR if before is None else before, FLOOR if after is None else after
         kept, other = self.inputs[side], self.inputs[1 - side]
         nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *(f"k{i}" for i in range(self.step.keys))))
         new, old = self._register(side, kept.new), None
@@ -216,25 +216,25 @@ class _Round:
         last = max(high, span[1] + 1) if nulls and span is not None else high
         partners = self._register(1 - side, [*other.old(*self._widen((first, last), side)), *other.new])
         tests = [("ANTI JOIN", partners)] if partners is not None else []
-        known = first if low > FLOOR or span is None else span[0]
+        known = first if low > LOWEST or span is None else span[0]
         return [self._select_where(side, source, tests, (known, last))]
 
     def _unmatched_windows(
-        self, side: int, before: int | None, after: int | None, born: int | None
+        self, side: int, before: int, after: int, born: int | None
     ) -> list[str]:
         """Rows of a kept input that have no partner in a window of theirs, once for each: given when the other input has passed
         the window, or all that the row can meet. `before` and `after` are its bounds less what a row reaches.
         """
         window, reach = self.step.window, self.step.bounds.reach(side, 1 - side)
         assert window is not None
-        low, high = (FLOOR if b is None else b + reach for b in (before, after))
+        low, high = (b + reach if b > LOWEST else b for b in (before, after))
         kept, other = self.inputs[side], self.inputs[1 - side]
         nulls = " OR ".join(f"k{i} IS NULL" for i in range(self.step.keys)) or "false"
         due = f"least(_we, _t + {reach + 1})"
         rows, span = [], self.spans[side]
         for tables, when in (
             (kept.new, f"{due} <= {high} OR {nulls}"),
-            (kept.old(max(low - reach, FLOOR), high) if high > low else [], f"{due} <= {high} AND {due} > {low}"),
+            (kept.old(max(low - reach, LOWEST), high) if high > low else [], f"{due} <= {high} AND {due} > {low}"),
         ):
             if (found := self._register(side, tables)) is not None:
                 wids = f"SELECT *, {_wids(window, '_t, _t')} AS _wid FROM {found}"
@@ -244,7 +244,7 @@ class _Round:
         source = f"({' UNION ALL '.join(rows)})"
         if born is not None:  # partners of older rows came before the query did
             source = f"(SELECT * FROM {source} WHERE _t >= {born + self.step.bounds.reach(1 - side, side)})"
-        ends = [*([max(low - reach, FLOOR), high] if high > low else []), *(span or ())]
+        ends = [*([max(low - reach, LOWEST), high] if high > low else []), *(span or ())]
         if ends:
             reached = self._widen((min(ends), max(ends)), side)
             partners = self._register(1 - side, [*other.old(*reached), *other.new])
@@ -297,7 +297,7 @@ def time_conditions(bounds: TimeBounds, one: int, other: int) -> list[str]:
             out.append(f"i{gap.after}._t <= i{gap.before}._t + {gap.ticks}")
     for window in bounds.windows:
         if {window.one, window.other} == {one, other}:
-            first, second = (_floor(f"i{i}._t - {window.offset}", window.width) for i in (one, other))
+            first, second = (_floor(f"i{i}._t - {window.offset_of(i)}", window.width) for i in (one, other))
             out.append(f"{first} = {second}")
     return out
 

@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels.operator import FLOOR, Operator
+from headrace.kernels.operator import Operator
 from headrace.kernels.sql_pieces import columns, group_by, merge_list
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import JointNode
+from headrace.progress import LOWEST
 from headrace.state import Span
 
-Bounds = Sequence[tuple[int | None, int | None]]  # of each time: what its input excludes, what the join excludes
+Bounds = Sequence[tuple[int, int]]  # of each time: what its input excludes, what the join excludes
 
 
 class JointAggregation(Operator):
@@ -47,8 +48,7 @@ class JointAggregation(Operator):
         self.space.define(self.node.view, sql + group_by(keys))
 
     def needed_from(self) -> int:
-        bound = self._after[0][1]
-        return FLOOR if bound is None else bound + 1
+        return self._after[0][1] + 1
 
     def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
         tables = [t for t in tables if t.num_rows]
@@ -68,7 +68,7 @@ class JointAggregation(Operator):
     def _complete_sql(self, bounds: Bounds) -> str:
         """Whether a group is complete, over its keys."""
         pairs = list(zip(self.node.ends, bounds, strict=True))
-        slabs = [f"{end} <= {slab}" for end, (_, slab) in pairs if slab is not None]
-        if all(own is not None for own, _ in bounds):
+        slabs = [f"{end} <= {slab}" for end, (_, slab) in pairs if slab > LOWEST]
+        if all(own > LOWEST for own, _ in bounds):
             slabs.append("(" + " AND ".join(f"{end} <= {own}" for end, (own, _) in pairs) + ")")
         return f"({' OR '.join(slabs) or 'false'})"

@@ -21,16 +21,26 @@ import pyarrow.compute as pc
 
 from headrace.program.messages import Orders
 from headrace.program.program import SourceStream
-from headrace.progress import NOTHING_KNOWN, Frontier, Group, find_promise
+from headrace.progress import HIGHEST, NOTHING_KNOWN, Frontier, Group, find_promise
+from headrace.progress.advance_program import ProgressMap
 from headrace.progress.monotone_steps import MonotoneStep, apply_steps
-from headrace.progress.waits import Wait, Waits, meld_waits
+from headrace.progress.waits import Wait
 from headrace.windows import WindowSpec
 
-LARGEST = 1 << 62  # ticks; beyond, the arithmetic of windows would leave 64 bits
+LARGEST = HIGHEST  # ticks; beyond, the arithmetic of windows would leave 64 bits
 PART_OF_STREAM = ("late", "contradicts")  # reasons of rows that count all the same, where a window is open
 Steps = tuple[MonotoneStep, ...]
 Columns = tuple[str, ...]  # of a source
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class ClosedBy(NamedTuple):
+    """Windows, what they are on, and what closes them, for groups that columns tell apart."""
+
+    window: WindowSpec
+    steps: Steps
+    frontier: Frontier
+    columns: Columns = ()
 
 
 @dataclass(frozen=True)
@@ -39,9 +49,8 @@ class Judge:
 
     lowest: int  # rows from here on have missed nothing
     limit: int  # the largest plausible value
-    missable: tuple[tuple[WindowSpec, Steps, int], ...]  # windows, what they are on, and the low-watermark by which they close
+    missable: tuple[ClosedBy, ...]
     joined: int | None = None  # rows before this have missed partners of a join
-    early: tuple[tuple[WindowSpec, Steps, Frontier, Columns], ...] = ()  # windows that close group by group, and what tells it
     promise: Frontier = NOTHING_KNOWN  # what punctuation says will not come
     groups: tuple[str, ...] = ()  # source columns that tell groups apart
     no_data: str | None = None  # the source column that is true for rows that only punctuate
@@ -49,7 +58,7 @@ class Judge:
     @property
     def reads(self) -> tuple[str, ...]:
         """Source columns that a reason depends on, beside `_t`."""
-        told = (c for *_, columns in self.early for c in columns)
+        told = (c for each in self.missable for c in each.columns)
         return tuple(dict.fromkeys((*self.groups, *told, *((self.no_data,) if self.no_data is not None else ()))))
 
     @property
@@ -70,12 +79,10 @@ class Judge:
         implausible = ~missing & ((values > self.limit) | (values < -LARGEST))
         late = np.zeros(len(values), bool)
         within = np.clip(values, -LARGEST, LARGEST)
-        for window, steps, low_watermark in self.missable:
-            late |= window.missed(apply_steps(steps, within), low_watermark)
+        for window, steps, frontier, columns in self.missable:
+            late |= window.missed(apply_steps(steps, within), find_bounds(con, suspects, frontier, columns))
         if self.joined is not None:
             late |= values < self.joined
-        for window, steps, frontier, columns in self.early:
-            late |= window.missed(apply_steps(steps, within), find_bounds(con, suspects, frontier, columns))
         contradicts = values < find_bounds(con, suspects, self.promise, self.groups)
         if self.no_data is not None:
             data = ~suspects.column(self.no_data).fill_null(False).to_numpy()
@@ -87,7 +94,7 @@ class Judge:
 
 def find_bounds(con: duckdb.DuckDBPyConnection, rows: pa.Table, frontier: Frontier, columns: Columns) -> Array:
     """The bound that holds for each row, whose group these columns tell."""
-    rest = -LARGEST if frontier.bound is None else frontier.bound
+    rest = frontier.bound
     if not frontier.groups:
         return np.full(rows.num_rows, rest)
     names = [f"g{i}" for i in range(len(columns))]
@@ -124,44 +131,30 @@ class Screened(NamedTuple):
     late: pa.Table | None  # in the late table's schema
 
 
-def make_judge(orders: Orders, stream: SourceStream) -> Judge:
-    missable, early = [], []
-    frontiers = {name: p.frontier for name, p in orders.progress.items()}
-    for window, waits in stream.missable:
-        closed = meld_waits(waits, frontiers).bound
-        if closed is not None:
-            missable += [(window, steps, closed) for steps in _find_steps(stream, waits)]
-    for window, waits, columns in stream.early:
-        frontier = meld_waits(waits, frontiers)
-        if frontier.groups:
-            early += [(window, steps, frontier, columns) for steps in _find_steps(stream, waits)]
-    passed = []
-    for waits in stream.joined:
-        bound = meld_waits(waits, frontiers).bound
-        ways = _find_steps(stream, waits) if bound is not None else []
-        passed += [Wait(stream.name, steps).reach(bound) for steps in ways if bound is not None]
+def make_judge(orders: Orders, stream: SourceStream, progress: ProgressMap) -> Judge:
+    missable = []
+    for windows in stream.missable:
+        closed = progress[windows.rule].before
+        own = bool(windows.columns) and bool(closed.groups)
+        if own or closed.is_known:
+            told = (closed, windows.columns) if own else (Frontier(closed.bound), ())
+            missable += [ClosedBy(windows.window, steps, *told) for steps in windows.ways]
+    known = [(one, progress[one.rule].before) for one in stream.joined]
+    passed = [Wait(stream.name, steps).reach(bound.bound) for one, bound in known if bound.is_known for steps in one.ways]
     return Judge(
         find_lowest(orders, stream),
         find_limit(orders, stream),
-        tuple(missable),
+        tuple(dict.fromkeys(missable)),
         max(passed, default=None),
-        tuple(early),
         find_promise(stream.policy, orders.progress[stream.name].seen),
         stream.groups,
         None if stream.marks_are_data else stream.mark,
     )
 
 
-def _find_steps(stream: SourceStream, waits: Waits) -> list[Steps]:
-    """The ways from the stream's progressing value to the one that windows or joins go by."""
-    return list(dict.fromkeys(w.functions for w in waits if w.stream == stream.name))
-
-
 def find_lowest(orders: Orders, stream: SourceStream) -> int:
     """Rows from here on are behind no bound, of whichever group they are."""
-    frontier = orders.progress[stream.name].frontier
-    known = [b for b in (frontier.bound, *(own for _, own in frontier.groups)) if b is not None]
-    return max([*known, -LARGEST])
+    return orders.progress[stream.name].frontier.furthest
 
 
 def find_limit(orders: Orders, stream: SourceStream) -> int:

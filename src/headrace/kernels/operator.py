@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from headrace.progress import HIGHEST, LOWEST
 from headrace.state import Span
 
-FLOOR, CEILING = -(1 << 62), 1 << 62
 ROUND_ROWS = 8_000_000  # rows that the windows of one round may hold, at most (unless one window holds more)
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -85,15 +85,15 @@ def split_rounds(dues: Iterable[Due], limit: int) -> list[tuple[int, int]]:
         lasts.append(due.first[run] + (done - 1) * due.step)
         costs.append((done - number * each[run]) * due.cost[run])
     rounds: list[tuple[int, int]] = []
-    low = FLOOR
+    low = LOWEST
     if lasts:
         last, cost = np.concatenate(lasts), np.concatenate(costs)
         order = np.argsort(last, kind="stable")
-        weight, previous = 0, FLOOR
+        weight, previous = 0, LOWEST
         if int(cost.sum()) > limit:
             for value, price in zip(last[order].tolist(), cost[order].tolist(), strict=True):
                 if weight and weight + price > limit and previous > low and value > previous:
                     rounds.append((low, previous))
                     low, weight = previous, 0
                 weight, previous = weight + price, value
-    return [*rounds, (low, CEILING)]
+    return [*rounds, (low, HIGHEST)]

@@ -21,11 +21,12 @@ import pyarrow.compute as pc
 
 from headrace.kernels.close_windows import PaneRows, define_closed
 from headrace.kernels.judge import make_bounds_table
-from headrace.kernels.operator import FLOOR, Due, Operator
+from headrace.kernels.operator import Due, Operator
 from headrace.kernels.sql_pieces import columns, group_by, merge_list
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import ClosedWindows, PaneNode
-from headrace.progress import Frontier, Group
+from headrace.progress import LOWEST, Frontier, Group
+from headrace.progress.advance_program import Interval
 from headrace.progress.propagate import brings_windows
 from headrace.state import Span
 from headrace.windows import Runs, WindowSpec
@@ -48,29 +49,26 @@ def find_group_bounds(before: Frontier, after: Frontier) -> GroupBounds | None:
     if not named:
         return None
     old, new = dict(before.groups), dict(after.groups)
-    floor = [FLOOR if bound is None else bound for bound in (before.bound, after.bound)]
-    return GroupBounds({g: (old.get(g, floor[0]), new.get(g, floor[1])) for g in named})
+    return GroupBounds({g: (old.get(g, before.bound), new.get(g, after.bound)) for g in named})
 
 
 class PaneAggregation(Operator):
-    """A `PaneNode` in one slot, from the low-watermark `before` the batch to the one `after` it."""
+    """A `PaneNode` in one slot, from what was known before the batch to what is known after it."""
 
     def __init__(
         self,
         node: PaneNode,
         space: Workspace,
         read_state: Callable[[], list[pa.Table]],
-        before: int,
-        after: int,
+        known: Interval,
         born: int | None = None,  # only windows that start after this have seen all their rows
         last_report: int | None = None,  # of a flush, for windows that report without rows
         round_rows: int = 0,
-        groups: GroupBounds | None = None,  # of those that make progress by themselves
     ) -> None:
         super().__init__()
-        self.node, self.space, self.before, self.after = node, space, before, after
+        self.node, self.space, self.before, self.after = node, space, known.before.bound, known.after.bound
         self._read_state, self._born, self._last_report = read_state, born, last_report
-        self._round_rows, self._groups = round_rows, groups
+        self._round_rows, self._groups = round_rows, find_group_bounds(*known)
         self._ahead: PaneRows | None = None
         self._rows: PaneRows | None = None
         self._loaded: list[pa.Table] | None = None
@@ -117,12 +115,11 @@ class PaneAggregation(Operator):
             define_closed(self.space, self.node, self._pane_rows(), output.window, runs, f"{view}_all")
         if len(ahead):
             define_closed(self.space, self.node, rows(), output.window, ahead, f"{view}_ahead")
-        before, after = (FLOOR if bound is None else bound for bound in (self.before, self.after))
         keys, partials = columns(self.node)
         own = ("_pid",) if self.node.by_folder else ()
         listed = ", ".join(f"c.{name}" for name in (*keys, *partials, "_ws", "_we", *own))
         united = " UNION ALL ".join(f"SELECT * FROM {part}" for part in parts)
-        due = f"_we > coalesce(_before, {before}) AND _we <= coalesce(_after, {after})"
+        due = f"_we > coalesce(_before, {self.before}) AND _we <= coalesce(_after, {self.after})"
         sql = f"SELECT {listed} FROM ({united}) c LEFT JOIN {self._register_groups()} g ON {self._same_group('c')} WHERE {due}"
         self.space.define_over(view, sql, parts)
 
@@ -148,8 +145,8 @@ class PaneAggregation(Operator):
         return self._ahead
 
     def needed_from(self) -> int:
-        if self.after <= FLOOR:
-            return FLOOR
+        if self.after <= LOWEST:
+            return LOWEST
         return min(w.needed_from(self.after) for w in self.node.windows)
 
     def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
@@ -158,9 +155,9 @@ class PaneAggregation(Operator):
             return None
         keys, _ = columns(self.node)
         rows, needed = self.space.register("kept", pa.concat_tables(tables)), self.needed_from()
-        if self.after > FLOOR and any(w.settles for w in self.node.windows):
+        if self.after > LOWEST and any(w.settles for w in self.node.windows):
             rows = self._settle(rows)
-        where = f" WHERE pane >= {needed}" if needed > FLOOR else ""
+        where = f" WHERE pane >= {needed}" if needed > LOWEST else ""
         listed = ", ".join(["pid", "pane", *keys, *merge_list(self.node)])
         table = self.space.query(f"SELECT {listed} FROM {rows}{where}{group_by(['pid', 'pane', *keys])} ORDER BY pid")
         if not table.num_rows:
@@ -182,10 +179,10 @@ class PaneAggregation(Operator):
     ) -> Runs:
         if window.reports_without_rows and self._last_report is not None:
             high = min(high, self._last_report)
-        if high <= FLOOR or not brings_windows(None if low <= FLOOR else low, high, [window]):
+        if not brings_windows(low, high, [window]):
             return _NO_RUNS
         rows = self._pane_rows() if read is None else read()
-        runs = window.closing(rows.panes, None if low <= FLOOR else low, high)
+        runs = window.closing(rows.panes, low, high)
         if self._born is None or not len(runs):
             return runs
         complete = int(np.searchsorted(window.start_of(wids := runs.wids()), self._born, "right"))

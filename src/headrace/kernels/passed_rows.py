@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headrace.kernels.operator import CEILING, Operator
+from headrace.kernels.operator import Operator
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import TransitNode
+from headrace.progress import HIGHEST
 from headrace.state import Span
 
 
@@ -33,7 +34,7 @@ class PassedRows(Operator):
         self.space.define(self.node.view, f"SELECT {', '.join(listed) or '1 AS _one'} FROM {name}")
 
     def needed_from(self) -> int:
-        return CEILING
+        return HIGHEST
 
     def keep(self, tables: Sequence[pa.Table]) -> tuple[pa.Table, Span] | None:
         return None

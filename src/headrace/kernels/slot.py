@@ -30,8 +30,8 @@ from headrace.kernels.join_rows import define_join
 from headrace.kernels.joint_aggregation import JointAggregation
 from headrace.kernels.merge_reports import list_live, merge_reports
 from headrace.kernels.node_segments import NodeSegments
-from headrace.kernels.operator import CEILING, FLOOR, Operator, split_rounds
-from headrace.kernels.pane_aggregation import PaneAggregation, find_group_bounds
+from headrace.kernels.operator import Operator, split_rounds
+from headrace.kernels.pane_aggregation import PaneAggregation
 from headrace.kernels.passed_rows import PassedRows
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.slot_turns import FrontierMap, Turn, plan_turns
@@ -69,16 +69,17 @@ from headrace.program.program import (
     VersionNode,
 )
 from headrace.progress import (
+    HIGHEST,
+    LOWEST,
     NOTHING_SEEN,
-    Frontier,
     Silence,
     advance,
+    bound_at,
     find_frontier_of,
     fold,
     keep_needed,
     meld,
 )
-from headrace.progress.waits import meld_waits
 from headrace.state import SegmentMeta
 from headrace.state.dealt_route import list_dealt
 from headrace.state.leaf_numbers import find_owner, list_owners, number_hashes, number_leaf
@@ -185,7 +186,7 @@ def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceRepo
         silence = Silence(orders.now, stream.idle, orders.since) if stream.idle is not None else None
         frontier = find_frontier_of(stream.policy, seen, silence, before.frontier)
         if orders.flush is not None:
-            frontier = advance(frontier, Frontier(orders.flush.bounds.get(stream.name)))
+            frontier = advance(frontier, bound_at(orders.flush.bounds.get(stream.name)))
         after[stream.name] = StreamProgress(keep_needed(stream.policy, seen, frontier, silence), frontier)
     return after
 
@@ -213,7 +214,7 @@ class Slot:
         self._dealt = {one.dealt for _, one in list_dealt(orders.route)}
         self._load, self._close = 0.0, 0.0
         self._started = time.perf_counter()
-        self._frontiers = turn.before, turn.after
+        self._progress = turn.progress
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
         self._met: set[str] = set()  # views of joins that an earlier round has given
         self._result_pids: dict[str, np.ndarray] = {}
@@ -227,35 +228,29 @@ class Slot:
         self.operators = {name: self._operator(node) for name, node in self._nodes.items()}
 
     def _operator(self, node: Node) -> Operator:
+        progress = self._progress
         if isinstance(node, RowNode):
-            needed = meld_waits(node.needed, self._frontiers[1]).bound
             segments = self.segments[node.name]
             kind = StoredVersions if isinstance(node, VersionNode) else StoredRows
-            return kind(node, self.space, segments.read_between, FLOOR if needed is None else needed)
+            return kind(node, self.space, segments.read_between, progress[node.needed].after.bound)
         if isinstance(node, TransitNode):
             return PassedRows(node, self.space)
         if isinstance(node, JointNode):
-            bounds = [
-                [(meld_waits(own, f).bound, meld_waits(each, f).bound) for own, each in zip(node.own, node.each, strict=True)]
-                for f in self._frontiers
-            ]
-            return JointAggregation(node, self.space, lambda: self._read_state(node.name), bounds[0], bounds[1])
-        known = [meld_waits(node.waits, frontiers) for frontiers in self._frontiers]
-        before, after = (FLOOR if frontier.bound is None else frontier.bound for frontier in known)
+            both = [(progress[own], progress[each]) for own, each in zip(node.own, node.each, strict=True)]
+            before, after = ([(own[end].bound, each[end].bound) for own, each in both] for end in (0, 1))
+            return JointAggregation(node, self.space, lambda: self._read_state(node.name), before, after)
+        known = progress[node.name]
         if not isinstance(node, PaneNode):
-            given, complete = before if self.turn.waited else FLOOR, after if self.turn.waits else CEILING
-            return Gathering(node, self.space, lambda: self._read_state(node.name), given, complete)
+            return Gathering(node, self.space, lambda: self._read_state(node.name), known)
         flush = self.orders.flush
         return PaneAggregation(
             node,
             self.space,
             lambda: self._read_state(node.name),
-            before,
-            after,
+            known,
             self.orders.born.get(node.name),
             flush.reports.get(node.name) if flush is not None else None,
             operator.ROUND_ROWS,
-            find_group_bounds(*known) if node.groups else None,
         )
 
     def _read_state(self, node: str) -> list[pa.Table]:
@@ -290,7 +285,7 @@ class Slot:
         dues = [due for one in self.operators.values() for due in one.due()]
         # a join meets all rows of a batch at once, also those that queries before it in this slot give
         fed = any(isinstance(s, Send) and s.local and isinstance(self._nodes[s.node], RowNode) for s in self._steps)
-        for low, high in [(FLOOR, CEILING)] if fed else split_rounds(dues, operator.ROUND_ROWS):
+        for low, high in [(LOWEST, HIGHEST)] if fed else split_rounds(dues, operator.ROUND_ROWS):
             self.space.begin_round()
             yield from self._run_round(low, high)
         self._close = time.perf_counter() - self._started - self._load
@@ -325,7 +320,7 @@ class Slot:
 
     def _join(self, step: JoinRows) -> None:
         inputs = [self._delta(side.node) for side in step.inputs]
-        complete = [[meld_waits(side.complete, f).bound for f in self._frontiers] for side in step.inputs]
+        complete = [self._progress[side.complete] for side in step.inputs]
         born = [self.orders.born.get(side.node) for side in step.inputs]
         by_pid = any(side.node in self._dealt for side in step.inputs)
         define_join(self.space, step, inputs, complete, born, by_pid)
@@ -336,15 +331,15 @@ class Slot:
         return rows.delta()
 
     def _find_versions(self, step: FindVersions) -> None:
-        complete = [meld_waits(step.complete, f).bound for f in self._frontiers]
-        define_versions(self.space, step, self._delta(step.rows), self._delta(step.versions), *complete)
+        complete = self._progress[step.complete]
+        define_versions(self.space, step, self._delta(step.rows), self._delta(step.versions), complete)
 
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:
         node = self.program.node(step.node)
         sql = name_pid_sql(node, self.orders.route, step.sql)
         if isinstance(node, RowNode):  # a lookup passes late rows on, and a join takes none
-            passed = meld_waits(node.waits, self._frontiers[0]).bound
-            sql += f" WHERE _t IS NULL OR _t >= {passed}" if passed is not None else ""
+            passed = self._progress[node.name].before
+            sql += f" WHERE _t IS NULL OR _t >= {passed.bound}" if passed.is_known else ""
         for table in self.space.stream(sql, step.source):  # a join may give far more rows than state has
             if step.local:
                 self.operators[node.name].absorb(table)

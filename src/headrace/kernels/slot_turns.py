@@ -16,9 +16,10 @@ Rows that wait need not be taken at once. Where there is room in a slot, some ar
 had come in a batch of their own that brought none. The mini-partition stays behind, and its other rows come as rows do, in any
 order; only those after a cut must not be among them, for they belong to a later progress.
 
-Levels after the first see what all mini-partitions have reached: the meld of their frontiers. Rows still to come of one that
-is behind are not behind its own frontier, so not behind the meld. What reaches them by a way around it, rows of streams
-that a later level reads and that may be late, would be measured by the wrong progress: `find_obstacle` names such sets.
+Levels after the first know of what the first one gives as much as all mini-partitions have reached: the meld of their frontiers
+holds it back, and what stands on it (`progress/advance_program.py`). Rows still to come of one that is behind are not behind its
+own frontier, so not behind the meld. Rows of streams that a later level reads directly are not held back; where they may
+be late and are counted together with results, they would be measured by the wrong progress: `find_obstacle` names such sets.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from headrace.program.program import (
     TransitNode,
 )
 from headrace.progress import NOTHING_KNOWN, Frontier, meld
-from headrace.progress.waits import meld_waits
+from headrace.progress.advance_program import ProgressMap, advance_program, hold_back, pair_up
 from headrace.state import SegmentMeta, Span, WaitingPid, pids_of, read_segment, write_segment
 from headrace.state.leaf_numbers import list_owners
 
@@ -58,21 +59,17 @@ FrontierMap = Mapping[str, Frontier]  # by stream
 
 @dataclass(frozen=True)
 class Turn:
-    """Mini-partitions, their progress before and after, and their rows."""
+    """Mini-partitions, what they know of every relation before and after, and their rows."""
 
     pids: frozenset[int]
-    before: FrontierMap
-    after: FrontierMap
+    progress: ProgressMap
     read_rows: Callable[[], Iterator[tuple[str, pa.Table]]]
-    waited: bool = False  # whether rows of the level before were incomplete up to `before`
-    waits: bool = False  # whether they are up to `after`
 
 
 class Step(NamedTuple):
-    """Progress from where to where, by which rows that waited, and whether also by those of this batch."""
+    """Progress, by which rows that waited, and whether also by those of this batch."""
 
-    before: FrontierMap
-    after: FrontierMap
+    progress: ProgressMap
     waited: Sequence[SegmentMeta] = ()
     last: bool = True
 
@@ -103,20 +100,19 @@ def plan_turns(
     before, after = ({s: p.frontier for s, p in each.items()} for each in (orders.progress, progress))
     split = _Splitting(program, orders, level, arrived)
     if level:
-        reached = meld_marks(orders, before, orders.waiting.values()) if orders.waiting else before
-        turns = split.rotate(pids, lambda _: [Step(reached, after if behind is None else behind)])
-        turns = [replace(turn, waited=bool(orders.waiting), waits=behind is not None) for turn in turns]
-        return Turns(tuple(turns), orders.segments, behind)
+        known = advance_program(program.rules, pair_up(before, after), _hold_back(program, orders, before, after, behind))
+        return Turns(tuple(split.rotate(pids, lambda _: [Step(known)])), orders.segments, behind)
+    whole = advance_program(program.rules, pair_up(before, after))
     may_wait = orders.flush is None and not orders.stale
     out = find_deferred(program, orders, pids, arrived, sent) if may_wait else frozenset[int]()
     held = {pid: one for pid, one in orders.waiting.items() if pid in pids}
     turns = []
     for version in sorted({one.version for pid, one in held.items() if pid not in out}):
         group = frozenset(pid for pid, one in held.items() if one.version == version) - out
-        turns += split.rotate(group, partial(split.catch_up, version, before, after))
+        turns += split.rotate(group, partial(split.catch_up, version, before, after, whole))
     current = pids - held.keys() - out
     if current or not turns:
-        turns += split.rotate(current, lambda _: [Step(before, after)])
+        turns += split.rotate(current, lambda _: [Step(whole)])
     if not out and not held:
         return Turns(tuple(turns), orders.segments)
     taken = find_pieces(program, orders, pids, out, arrived, sent)
@@ -130,8 +126,20 @@ def plan_turns(
         (*keeper.release(), *written),
         meld_marks(orders, after, waiting.values()) if waiting else None,
         waiting,
-        split.has_late(out.intersection(held), before),
+        split.has_late(out.intersection(held), whole),
     )
+
+
+def _hold_back(
+    program: Program, orders: Orders, before: FrontierMap, after: FrontierMap, behind: FrontierMap | None
+) -> ProgressMap | None:
+    """What holds back the relations that the first level gives, in later levels: how far all mini-partitions had come with them,
+    and have come.
+    """
+    if not orders.waiting and behind is None:
+        return None
+    reached = meld_marks(orders, before, orders.waiting.values()) if orders.waiting else before
+    return hold_back(program.rules, pair_up(reached, after if behind is None else behind))
 
 
 def meld_marks(orders: Orders, rest: FrontierMap, waiting: Iterable[WaitingPid]) -> FrontierMap:
@@ -226,27 +234,31 @@ class _Splitting:
         whole = keeps_folders(self.program) or bool(self.orders.stale)
         parts = [pids] if whole else rotate_pids(pids, self._find_sizes(pids), self.orders.memory)
         return [
-            Turn(part, step.before, step.after, partial(self._read, part, step))
+            Turn(part, step.progress, partial(self._read, part, step))
             for part in parts
             for step in list_steps(part)
         ]
 
     def catch_up(
-        self, version: int, before: FrontierMap, after: FrontierMap, pids: frozenset[int]
+        self, version: int, before: FrontierMap, after: FrontierMap, whole: ProgressMap, pids: frozenset[int]
     ) -> list[Step]:
         """From the progress of a version to now, with a step for each cut in between."""
         last, marks = self.orders.version - 1, self.orders.marks
         stops = sorted(v for v, mark in marks.items() if mark.cut and v > version)
-        if last not in (version, *stops) and self.has_late(pids, before):
+        if last not in (version, *stops) and self.has_late(pids, whole):
             stops.append(last)
         waited = [m for m in self.orders.segments if m.waiting and not pids.isdisjoint(m.pids)]
         steps = []
         for stop in stops:
             here = [m for m in waited if version < m.epoch <= stop]
-            steps.append(Step(find_mark(self.orders, version, before), find_mark(self.orders, stop, before), here, False))
+            ends = (find_mark(self.orders, each, before) for each in (version, stop))
+            steps.append(Step(self._advance(*ends), here, False))
             version = stop
         here = [m for m in waited if m.epoch > version]
-        return [*steps, Step(find_mark(self.orders, version, before), after, here)]
+        return [*steps, Step(self._advance(find_mark(self.orders, version, before), after), here)]
+
+    def _advance(self, before: FrontierMap, after: FrontierMap) -> ProgressMap:
+        return advance_program(self.program.rules, pair_up(before, after))
 
     def stay_behind(
         self, version: int, before: FrontierMap, taken: Mapping[str, frozenset[int]], pids: frozenset[int]
@@ -255,12 +267,12 @@ class _Splitting:
         mark = find_mark(self.orders, version, before)
         chosen = [(m, taken[m.path] & pids) for m in self.orders.segments if m.path in taken]
         some = [replace(meta, pids=tuple(sorted(mine))) for meta, mine in chosen if mine]
-        return [Step(mark, mark, some, False)]
+        return [Step(self._advance(mark, mark), some, False)]
 
-    def has_late(self, pids: frozenset[int], before: FrontierMap) -> bool:
+    def has_late(self, pids: frozenset[int], progress: ProgressMap) -> bool:
         """Whether a row of this batch may be late for these mini-partitions."""
         return bool(pids) and any(
-            is_late(self.nodes[node], part, before)
+            is_late(self.nodes[node], part, progress[node].before)
             for node, table in self.arrived
             if (part := take_pids(table, pids, self.count)).num_rows
         )
@@ -367,17 +379,13 @@ def take_pids(table: pa.Table, pids: frozenset[int], count: int) -> pa.Table:
     return table if mine.all() else table.filter(pa.array(mine))
 
 
-def is_late(node: Node, rows: pa.Table, before: FrontierMap) -> bool:
+def is_late(node: Node, rows: pa.Table, known: Frontier) -> bool:
     """Whether one of these rows may be behind what was known before it came. Joins take none that is."""
-    if isinstance(node, RowNode):
-        return False
-    known = meld_waits(node.waits, before)
-    bounds = [b for b in (known.bound, *(own for _, own in known.groups)) if b is not None]
     first = pc.min(rows[_time_of(node)]).as_py()
-    if not bounds or first is None:
+    if isinstance(node, RowNode) or first is None:
         return False
     width = node.grid.width if isinstance(node, PaneNode) else 1  # a pane's windows end with it, or later
-    return bool(first + width <= max(bounds))
+    return bool(first + width <= known.furthest)
 
 
 def _time_of(node: Node) -> str:

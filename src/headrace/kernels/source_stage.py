@@ -34,8 +34,8 @@ from headrace.program.program import (
     SourceFeed,
     TransitNode,
 )
-from headrace.progress import Observation, fold
-from headrace.progress.waits import meld_waits
+from headrace.progress import NOTHING_KNOWN, Frontier, Observation, fold
+from headrace.progress.advance_program import ProgressMap, advance_program, pair_up
 from headrace.state.split_route import SplitRoute
 
 
@@ -63,8 +63,9 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
     seen = {s.name: Observation() for s in program.streams}
     counts = {s.name: StreamCount() for s in program.streams}
     streams = {s.name: s for s in program.streams}
-    rules = {s.name: make_judge(orders, s) for s in program.streams}
-    feed = _Feeding(program, orders, by_folder=False)
+    progress = find_progress_before(program, orders)
+    rules = {s.name: make_judge(orders, s, progress) for s in program.streams}
+    feed = _Feeding(program, orders, progress, by_folder=False)
     results: dict[str, Files] = {}
     sent = 0
     for chunk in chunks:
@@ -91,6 +92,12 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
         yield payloads.make_message(slot, told)
 
 
+def find_progress_before(program: Program, orders: Orders) -> ProgressMap:
+    """What is known of every relation before the batch: rows of a batch are judged by no progress of its own."""
+    before = {name: progress.frontier for name, progress in orders.progress.items()}
+    return advance_program(program.rules, pair_up(before, before))
+
+
 def read_own_rows(
     program: Program, orders: Orders, chunks: Iterable[Chunk], sampler: FolderSampler
 ) -> Iterator[tuple[str, pa.Table]]:
@@ -98,8 +105,9 @@ def read_own_rows(
     what they saw, so here they are only read.
     """
     con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
-    rules = {s.name: make_judge(orders, s) for s in program.streams}
-    feed = _Feeding(program, orders, by_folder=True)
+    progress = find_progress_before(program, orders)
+    rules = {s.name: make_judge(orders, s, progress) for s in program.streams}
+    feed = _Feeding(program, orders, progress, by_folder=True)
     for chunk in chunks:
         chunk.screen(con, rules[chunk.stream], read_schema(program.late_schemas[chunk.stream]))
         for node, rows in feed.make_rows(con, chunk.stream):
@@ -111,11 +119,10 @@ def read_own_rows(
 class _Feeding:
     """What rows of `src` become for nodes: partial rows by group, or rows by key."""
 
-    def __init__(self, program: Program, orders: Orders, by_folder: bool) -> None:
+    def __init__(self, program: Program, orders: Orders, progress: ProgressMap, by_folder: bool) -> None:
         self._nodes, self._route, self._by_group = program.fed_nodes(by_folder), orders.route, orders.preaggregate
-        frontiers = {name: p.frontier for name, p in orders.progress.items()}
         # others take late rows
-        self._behind = {node.name: meld_waits(node.waits, frontiers).bound for node in program.row_nodes()}
+        self._passed = {node.name: progress[node.name].before for node in program.row_nodes()}
 
     def make_rows(self, con: duckdb.DuckDBPyConnection, stream: str) -> Iterator[tuple[str, pa.Table]]:
         for node in self._nodes:
@@ -127,7 +134,7 @@ class _Feeding:
                     sql = preaggregate_sql(node, feed, self._route, self._by_group)
                 else:
                     assert isinstance(feed, RowFeed)
-                    sql = feed_rows_sql(node, feed, self._route, self._behind.get(node.name))
+                    sql = feed_rows_sql(node, feed, self._route, self._passed.get(node.name, NOTHING_KNOWN))
                 yield node.name, fetch_arrow(con, sql)
 
 
@@ -157,11 +164,11 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, route: SplitRoute, by_gro
     return name_pid_sql(node, route, inner)
 
 
-def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, route: SplitRoute, behind: int | None) -> str:
-    """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those before `behind`."""
+def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, route: SplitRoute, passed: Frontier) -> str:
+    """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those that progress has `passed`."""
     listed = [*(f"{k} AS k{i}" for i, k in enumerate(feed.keys)), *(f"{v} AS v{i}" for i, v in enumerate(feed.values))]
     tick = map_tick_sql(feed.steps)
-    conditions = [*([feed.where] if feed.where else []), *([f"{tick} >= {behind}"] if behind is not None else [])]
+    conditions = [*([feed.where] if feed.where else []), *([f"{tick} >= {passed.bound}"] if passed.is_known else [])]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     pid = ["_pid"] if node.by_folder else []
     return name_pid_sql(node, route, f"SELECT {', '.join([*pid, f'{tick} AS _t', *listed])} FROM src{where}")

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.kernels.delta import Delta, ReadOld
-from headrace.kernels.operator import FLOOR, Operator
+from headrace.kernels.operator import Operator
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import RowNode
+from headrace.progress import LOWEST
 from headrace.state import Span
 
 
@@ -56,7 +57,7 @@ class StoredRows(Operator):
         if not tables:
             return None
         rows = pa.concat_tables(tables)
-        wanted = pc.greater_equal(rows["_t"], needed) if needed > FLOOR else None
+        wanted = pc.greater_equal(rows["_t"], needed) if needed > LOWEST else None
         for name in ("_t", *(f"k{i}" for i in range(0 if self.node.nulls else self.node.keys))):
             if rows[name].null_count:
                 known = pc.is_valid(rows[name])

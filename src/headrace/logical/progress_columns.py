@@ -11,7 +11,7 @@ is what joint punctuation says of it (section 7.2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sqlglot import exp
 
@@ -33,6 +33,7 @@ from headrace.progress.monotone_steps import MonotoneStep
 from headrace.progress.waits import Floor, Wait, Waits, unite_waits
 
 ProgressColumns = Mapping[str, Waits]
+Inner = Callable[[str], Mapping[str, "ProgressColumn"]]  # the columns of a relation before
 
 
 def find_progress(graph: Graph, name: str) -> ProgressColumns:
@@ -42,9 +43,12 @@ def find_progress(graph: Graph, name: str) -> ProgressColumns:
     return {n: found.waits for n, found in find_progress_columns(graph, name).items()}
 
 
-def find_progress_columns(graph: Graph, name: str) -> dict[str, ProgressColumn]:
-    """The columns of a relation that carry progress, in its unit of time; copies before functions of them."""
+def find_progress_columns(graph: Graph, name: str, inner_of: Inner | None = None) -> dict[str, ProgressColumn]:
+    """The columns of a relation that carry progress, in its unit of time; copies before functions of them. `inner_of` gives those
+    of what it reads, with what these are to be called; without it they wait for streams.
+    """
     relation = graph.relations[name]
+    read: Inner = inner_of or (lambda n: find_progress_columns(graph, n))
     if isinstance(relation, Rows):
         if relation.time is None:
             return {}
@@ -54,33 +58,32 @@ def find_progress_columns(graph: Graph, name: str) -> dict[str, ProgressColumn]:
             return {relation.time: ProgressColumn(waits, "bigint" if relation.unit == "int" else "timestamp")}
         return _in_order({relation.time: known[relation.time], **known}, relation.unit)
     if isinstance(relation, Aggregate) and relation.joint:
-        inner = find_progress_columns(graph, relation.input)
+        inner = read(relation.input)
         starts = {}
         for t in relation.joint:
             waits = tuple(w.then(Floor(t.width, t.offset)) for w in inner[t.column].waits)
             starts[f"k{t.key}"] = ProgressColumn(waits, inner[t.column].type)
         return {n: starts[e.name] for n, e in relation.outputs if isinstance(e, exp.Column) and e.name in starts}
     if isinstance(relation, Aggregate):
-        return {"window_end": ProgressColumn(find_waits(graph, relation), graph.window_type(name))}
+        return {"window_end": ProgressColumn(find_waits(graph, relation, read), graph.window_type(name))}
     if isinstance(relation, Join):
-        each = [find_progress_columns(graph, i.relation)[i.time] for i in relation.inputs]
+        each = [read(i.relation)[i.time] for i in relation.inputs]
         times = [c for c in relation.visible if c.column == relation.inputs[c.input].time]
         waits_of = [one.waits for one in each]
         return {c.name: ProgressColumn(relation.bounds.complete(c.input, waits_of), each[c.input].type) for c in times}
     if isinstance(relation, TemporalJoin):
-        each = [find_progress_columns(graph, i.relation)[i.time] for i in relation.inputs]
+        each = [read(i.relation)[i.time] for i in relation.inputs]
         found = ProgressColumn(unite_waits(*(one.waits for one in each)), each[0].type)
         own = relation.inputs[0].time
         return {c.name: found for c in relation.visible if c.input == 0 and c.column == own}
     if isinstance(relation, Lookup):
-        inner = find_progress_columns(graph, relation.input)
+        inner = read(relation.input)
         return {c.name: inner[c.column] for c in relation.visible if c.input == 0 and c.column in inner}
     if isinstance(relation, Merge):
-        return _meld_arms(graph, relation)
-    inner = find_progress_columns(graph, relation.input)
+        return _meld_arms(graph, relation, read)
     if graph.is_windowed(name):
-        return inner
-    return _in_order(read_outputs(graph, relation), relation.unit)
+        return dict(read(relation.input))
+    return _in_order(read_outputs(graph, relation, read), relation.unit)
 
 
 def read_branches(streams: Mapping[str, Stream], branches: Iterable[Branch]) -> dict[str, ProgressColumn]:
@@ -107,30 +110,12 @@ def find_branch_steps(graph: Graph, branch: Branch, column: str | None) -> tuple
     return found.waits[0].functions if isinstance(found, ProgressColumn) else ()
 
 
-def find_slot_steps(graph: Graph, name: str, column: str) -> tuple[tuple[MonotoneStep, ...], ...]:
-    """From the times that slots know of the rows of a relation to a column of it that carries progress, one way or another."""
-    relation = graph.relations[name]
-    if graph.is_windowed(name):
-        return ()
-    if isinstance(relation, Rows):
-        return tuple(dict.fromkeys(find_branch_steps(graph, b, column) for b in relation.branches))
-    if isinstance(relation, Lookup):
-        found = next(c.column for c in relation.visible if c.name == column)
-        return find_slot_steps(graph, relation.input, found)
-    if isinstance(relation, Merge):
-        arms = [graph.relations[i] for i in relation.inputs]
-        each = [find_slot_steps(graph, a.name, a.columns[relation.columns.index(column)]) for a in arms]
-        return tuple(dict.fromkeys(steps for arm in each for steps in (arm or ((),))))
-    if not isinstance(relation, Derive):
-        return ()
-    inner = find_progress_columns(graph, relation.input)
-    probe = {n: ProgressColumn((Wait(n),), one.type) for n, one in inner.items()}
-    expression = dict(relation.outputs)[column]
-    here = apply_function(expression, lambda node: _pass_probe(node, probe))
-    if not isinstance(here, ProgressColumn):
-        return ()
-    below = {w: find_slot_steps(graph, relation.input, w.stream) or ((),) for w in here.waits}
-    return tuple(dict.fromkeys((*before, *w.functions) for w, ways in below.items() for before in ways))
+def trace_outputs(relation: Derive, inner: Mapping[str, ProgressColumn]) -> dict[str, Waits]:
+    """Where the values of the outputs come from that are functions of columns of what a selection of raw rows reads, or the
+    greatest or least of several.
+    """
+    each = {n: apply_function(e, lambda node: _pass_probe(node, inner)) for n, e in relation.outputs}
+    return {n: one.waits for n, one in each.items() if isinstance(one, ProgressColumn)}
 
 
 def _pass_probe(node: exp.Expr, probe: Mapping[str, ProgressColumn]) -> ProgressColumn | None:
@@ -143,10 +128,10 @@ def _pass_probe(node: exp.Expr, probe: Mapping[str, ProgressColumn]) -> Progress
     return ProgressColumn(unite_waits(*(one.waits for one in known)), known[0].type) if known else None
 
 
-def read_outputs(graph: Graph, relation: Derive) -> dict[str, ProgressColumn]:
+def read_outputs(graph: Graph, relation: Derive, inner_of: Inner | None = None) -> dict[str, ProgressColumn]:
     """The outputs of a selection of raw rows that carry progress, in whatever unit."""
-    inner = find_progress_columns(graph, relation.input)
-    each = {n: apply_function(e, lambda node: _pass_node(graph, relation, node, inner)) for n, e in relation.outputs}
+    read: Inner = inner_of or (lambda n: find_progress_columns(graph, n))
+    each = {n: apply_function(e, lambda node: _pass_node(graph, relation, node, read)) for n, e in relation.outputs}
     return {n: one for n, one in each.items() if isinstance(one, ProgressColumn)}
 
 
@@ -157,8 +142,8 @@ def explain_no_progress(graph: Graph, name: str, column: str | None = None) -> s
         for branch in relation.branches:
             reasons += [apply_branch(graph.streams, branch, e) for n, e in branch.columns if column in (None, n)]
     elif isinstance(relation, Derive) and not graph.is_windowed(name):
-        inner = find_progress_columns(graph, relation.input)
         chosen = [e for n, e in relation.outputs if column in (None, n)]
+        inner: Inner = lambda n: find_progress_columns(graph, n)  # noqa: E731
         reasons += [apply_function(e, lambda node: _pass_node(graph, relation, node, inner)) for e in chosen]
     return next((reason for reason in reasons if isinstance(reason, str)), "")
 
@@ -184,8 +169,8 @@ def _meld_columns(each: list[ProgressColumn | None]) -> ProgressColumn | None:
     return ProgressColumn(unite_waits(*(one.waits for one in known)), type_, all(one.applied for one in known))
 
 
-def _meld_arms(graph: Graph, relation: Merge) -> dict[str, ProgressColumn]:
-    arms = [(find_progress_columns(graph, i), graph.relations[i].columns) for i in relation.inputs]
+def _meld_arms(graph: Graph, relation: Merge, read: Inner) -> dict[str, ProgressColumn]:
+    arms = [(read(i), graph.relations[i].columns) for i in relation.inputs]
     windowed = graph.is_windowed(relation.name)
     found = {}
     for place, column in enumerate(relation.columns):
@@ -195,21 +180,25 @@ def _meld_arms(graph: Graph, relation: Merge) -> dict[str, ProgressColumn]:
     return found
 
 
-def find_waits(graph: Graph, aggregate: Aggregate) -> Waits:
+def find_waits(graph: Graph, aggregate: Aggregate, inner_of: Inner | None = None) -> Waits:
     """What the windows of an aggregation wait for; nothing if no column carries their progress."""
-    inner = find_progress(graph, aggregate.input)
+    inner = inner_of(aggregate.input) if inner_of is not None else find_progress_columns(graph, aggregate.input)
+    column = find_window_column(graph, aggregate, inner)
+    return inner[column].waits if column in inner else ()
+
+
+def find_window_column(graph: Graph, aggregate: Aggregate, inner: Mapping[str, ProgressColumn]) -> str:
+    """The column of what an aggregation reads that its windows are on; "" if none carries progress."""
     if graph.is_windowed(aggregate.input):
-        return inner["window_end"]
-    if aggregate.joint:
-        return inner[aggregate.joint[0].column]
-    return inner.get(find_time(graph, aggregate) or "", ())
+        return "window_end"
+    return aggregate.joint[0].column if aggregate.joint else find_time(graph, aggregate, inner) or ""
 
 
-def find_time(graph: Graph, aggregate: Aggregate) -> str | None:
+def find_time(graph: Graph, aggregate: Aggregate, columns: Mapping[str, ProgressColumn] | None = None) -> str | None:
     """The column of raw rows that the windows of an aggregation are on: the one it names, or the only one that is no function of
     another.
     """
-    inner, source = find_progress_columns(graph, aggregate.input), graph.relations[aggregate.input]
+    inner, source = columns or find_progress_columns(graph, aggregate.input), graph.relations[aggregate.input]
     if aggregate.on is not None:
         return next((c for c in inner if c.lower() == aggregate.on.lower()), None)
     if isinstance(source, Rows):
@@ -218,16 +207,14 @@ def find_time(graph: Graph, aggregate: Aggregate) -> str | None:
     return plain[0] if len(plain) == 1 else None
 
 
-def _pass_node(
-    graph: Graph, relation: Derive, node: exp.Expr, inner: Mapping[str, ProgressColumn]
-) -> ProgressColumn | None:
+def _pass_node(graph: Graph, relation: Derive, node: exp.Expr, read: Inner) -> ProgressColumn | None:
     """A column, or the greatest or least of several, of what a selection reads."""
     if isinstance(node, exp.Column):
-        return inner.get(node.name)
+        return read(relation.input).get(node.name)
     if not isinstance(node, (exp.Greatest, exp.Least)):
         return None
     parts = [node.this, *node.expressions]
-    each = [apply_function(part, lambda n: _pass_node(graph, relation, n, inner)) for part in parts]
+    each = [apply_function(part, lambda n: _pass_node(graph, relation, n, read)) for part in parts]
     known = [one for one in each if isinstance(one, ProgressColumn)]
     if len(known) < len(each) or len({one.type for one in known}) > 1:
         return None
@@ -238,6 +225,6 @@ def _pass_node(
         if {c.input for c in source.visible if c.name in named and c.column == times[c.input]} == set(
             range(len(times))
         ):
-            waits = unite_waits(*(find_progress(graph, i.relation)[i.time] for i in source.inputs))
+            waits = unite_waits(*(read(i.relation)[i.time].waits for i in source.inputs))
             return ProgressColumn(waits, known[0].type)
     return ProgressColumn(unite_waits(*(one.waits for one in known)), known[0].type)

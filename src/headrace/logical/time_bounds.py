@@ -32,12 +32,17 @@ class Gap:
 
 @dataclass(frozen=True)
 class CommonWindow:
-    """Both in the same tumbling window."""
+    """Both in the same tumbling window, if that of `other` is taken to be `later` by so many ticks."""
 
     one: int
     other: int
     width: int
     offset: int = 0
+    later: int = 0
+
+    def offset_of(self, number: int) -> int:
+        """Where a window of one of the two inputs begins."""
+        return self.offset + (self.later if number == self.other else 0)
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,8 @@ class TimeBounds:
         for gap in self.gaps:
             tighten(gap.before, gap.after, gap.ticks)
         for window in self.windows:
-            tighten(window.one, window.other, window.width - 1)
-            tighten(window.other, window.one, window.width - 1)
+            tighten(window.one, window.other, window.width - 1 + window.later)
+            tighten(window.other, window.one, window.width - 1 - window.later)
         for k in range(self.inputs):
             for i in range(self.inputs):
                 for j in range(self.inputs):
@@ -94,7 +99,7 @@ class TimeBounds:
     def step(self, i: int, j: int) -> Back | Floor:
         """How far back in t_i a row of input j reaches."""
         for window in self.windows:
-            if {window.one, window.other} == {i, j}:
+            if {window.one, window.other} == {i, j} and not window.later:
                 return Floor(window.width, window.offset)
         return Back(self.reach(i, j))
 

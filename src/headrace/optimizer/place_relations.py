@@ -37,6 +37,7 @@ from headrace.dialect.duck import translate
 from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
+from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.carry_partition import carry_partition, cast_columns, is_wider
 from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
 from headrace.optimizer.keep_folders import find_folder_keys, number_keys, show_folders, uses_key
@@ -498,7 +499,7 @@ def find_implied(plan: Plan, join: Join, number: int) -> dict[str, str]:
         for i, key in enumerate(given.keys)
         if isinstance(key, exp.Column)
         and types.keys[i] == types.inputs[number][i]
-        and (join.kind == "distinct" or types.keys[i] not in ("float", "double"))  # 0.0 stands for -0.0 among keys
+        and (join.kind is JoinKind.DISTINCT or types.keys[i] not in ("float", "double"))  # 0.0 stands for -0.0 among keys
     }
     if declared.get(given.time) in ("timestamp", "timestamp_ntz", "bigint"):
         found[given.time] = "_t"

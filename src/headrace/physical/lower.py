@@ -30,7 +30,7 @@ from headrace.logical.graph import (
     Rows,
     TemporalJoin,
 )
-from headrace.logical.progress_columns import find_slot_steps, find_time
+from headrace.logical.progress_columns import find_time
 from headrace.optimizer.plan import JointTable, PaneTable, Part, Plan, RowTable, Table, TransitTable
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
@@ -43,6 +43,7 @@ from headrace.physical.lower_join import (
     time_sql,
 )
 from headrace.physical.lower_lookup import find_passed_streams, lower_lookup, lower_transit
+from headrace.physical.lower_progress import find_ways, list_promised, lower_pending, lower_rules
 from headrace.physical.lower_temporal import lower_temporal, lower_temporal_table
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
@@ -54,6 +55,8 @@ from headrace.program.program import (
     GatherNode,
     Level,
     LookUp,
+    MissableJoins,
+    MissableWindows,
     Node,
     PaneNode,
     Program,
@@ -182,9 +185,7 @@ class _Lowering:
             # rows of no time, as outer joins give them, meet nobody
             if isinstance(table, RowTable) and not keeps_unmatched(self.plan, table):
                 sql = f"SELECT * FROM ({sql}) WHERE _t IS NOT NULL"
-            steps = find_slot_steps(self.graph, table.input, time) if isinstance(table, RowTable) else ()
-            local = view.part.level == table.level
-            self._step(view.part.level, Send(node.name, sql, view.name, local, at_end, steps))
+            self._step(view.part.level, Send(node.name, sql, view.name, view.part.level == table.level))
 
     # -- aggregations --------------------
     def _aggregate(self, relation: Aggregate) -> None:
@@ -358,11 +359,10 @@ class _Lowering:
                 name, table.label, table.level, waits, len(keys), tuple(partials.merges), self._lower_partition(table), view
             )
         self.nodes[table.id] = node
-        steps = () if windowed or relation.joint else find_slot_steps(self.graph, relation.input, named)
         for source in sources:
             local = source.part.level == table.level
             rows = source.name if windowed else f"(SELECT * FROM {source.name} WHERE {time} IS NOT NULL)"
-            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, rows), source.name, local, steps=steps))
+            self._step(source.part.level, Send(node.name, _group_sql(place, keys, subs, rows), source.name, local))
         self._step(table.level, Advance(node.name))
         return view
 
@@ -435,19 +435,23 @@ class _Lowering:
         streams = []
         for stream in self.graph.streams.values():
             missable = [
-                (window, node.waits)
+                MissableWindows(window, node.name, find_ways(stream.name, node.waits))
                 for node in nodes
                 if isinstance(node, PaneNode) and stream.name in self._streams_into(node)
                 for window in node.windows
             ]
-            early = [
-                (window, self.nodes[id_].waits, tuple(feed.keys[i] for i in keys))
+            missable += [
+                MissableWindows(window, node.name, find_ways(stream.name, node.waits), tuple(feed.keys[i] for i in keys))
                 for id_, keys in plan.early.items()
                 for feed in plan.feeds.get(id_, ())
                 if feed.stream == stream.name and isinstance(node := self.nodes[id_], PaneNode)
                 for window in node.windows
             ]
-            joined = [n.waits for n in nodes if isinstance(n, RowNode) and stream.name in self._streams_into(n)]
+            joined = [
+                MissableJoins(n.name, find_ways(stream.name, n.waits))
+                for n in nodes
+                if isinstance(n, RowNode) and stream.name in self._streams_into(n)
+            ]
             observed = plan.observed[stream.name]
             streams.append(
                 SourceStream(
@@ -457,13 +461,13 @@ class _Lowering:
                     stream.horizon,
                     tuple(dict.fromkeys(missable)),
                     tuple(dict.fromkeys(joined)),
-                    tuple(dict.fromkeys(early)),
                     observed.groups,
                     observed.mark,
                     stream.marks_are_data,
                     stream.idle,
                 )
             )
+        steps = [step for level in levels for step in level.steps]
         return Program(
             fingerprint=hashlib.sha256(repr((nodes, levels, passing)).encode()).hexdigest()[:16],
             pids=plan.settings.pids,
@@ -471,6 +475,9 @@ class _Lowering:
             nodes=nodes,
             levels=levels,
             passing=passing,
+            rules=lower_rules(plan, self.nodes, steps),
+            pending=lower_pending(nodes, steps),
+            promised=list_promised(plan),
             schemas=dict(plan.schemas),
             late_schemas=dict(plan.late_schemas),
             user=tuple(plan.settings.user.values()),

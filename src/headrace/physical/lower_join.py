@@ -8,13 +8,14 @@ from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.join_kind import JoinKind
+from headrace.logical.progress_rules import name_column
 from headrace.optimizer.place_relations import find_implied
 from headrace.optimizer.plan import JointTable, Plan, RowTable, TransitTable
 from headrace.optimizer.trace_columns import describe_rows, has_columns_of_streams
 from headrace.physical.keys import normalize_key
+from headrace.physical.lower_progress import name_side
 from headrace.physical.result_sql import ResultSql, show_window_sql
 from headrace.program.program import JoinRows, JoinSide, JointNode, RowFeed, RowNode
-from headrace.progress.waits import Waits, unite_waits
 
 
 def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int | str, ...]) -> RowNode:
@@ -24,7 +25,6 @@ def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int
         for f in plan.row_feeds[table.id]
     )
     readers = [(join, i) for n, i in table.readers if isinstance(join := plan.graph.relations[n], Join)]
-    needed = unite_waits(*(find_needed(plan, join, i) for join, i in readers))
     reach = max(
         max(j.bounds.reach(i, k), j.bounds.reach(k, i)) for j, i in readers for k in range(len(j.inputs))
     )
@@ -33,7 +33,6 @@ def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int
         table.label,
         table.level,
         plan.waits_of(table.id),
-        needed,
         len(table.keys),
         len(table.columns),
         partition,
@@ -69,30 +68,11 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
     return ("rows", rows, keys, table.types, table.columns, generation)
 
 
-def input_waits(plan: Plan, join: Join) -> list[Waits]:
-    return [plan.passages[i.relation].columns[i.time] for i in join.inputs]
-
-
 def keeps_unmatched(plan: Plan, table: RowTable) -> bool:
     """Whether some join, or lookup of versions, shows rows of a table that meet nobody."""
     readers = [(plan.graph.relations[n], i) for n, i in table.readers]
     kinds = [(join.kind, i) for join, i in readers if isinstance(join, (Join, TemporalJoin))]
     return any(i in kind.kept for kind, i in kinds)
-
-
-def find_needed(plan: Plan, join: Join, number: int) -> Waits:
-    """From where on rows of an input are needed: until no row still to come reaches them, and, where rows without a partner
-    count, until every row they may have met is complete.
-    """
-    waits, bounds = input_waits(plan, join), join.bounds
-    if join.kind is JoinKind.DISTINCT:
-        return waits[0]
-    needed = bounds.needed(number, waits)
-    if 1 - number not in join.kind.decided:
-        return needed
-    other = 1 - number
-    undecided = [w.then(bounds.step(other, number)).then(bounds.step(number, other)) for w in waits[number]]
-    return unite_waits(needed, undecided)
 
 
 def lower_join(
@@ -105,7 +85,6 @@ def lower_join(
 ) -> JoinRows:
     """The step that joins."""
     ids = plan.inputs_of[join.name]
-    waits = input_waits(plan, join)
     types = {
         c.name: plan.types[join.inputs[c.input].relation][c.column] for c in (*join.visible, *join.hidden)
     }
@@ -116,7 +95,7 @@ def lower_join(
             for c in (*join.visible, *join.hidden)
             if c.input == i
         ]
-        sides.append(JoinSide(nodes[id_].name, ", ".join(columns), join.bounds.needed(i, waits)))
+        sides.append(JoinSide(nodes[id_].name, ", ".join(columns), name_side(view, i)))
     condition = None
     if join.condition is not None:
         condition = f"({sql.translate(join, join.condition, types).sql})"
@@ -137,6 +116,7 @@ def lower_join(
         for i in range(len(ids))
     )
     return JoinRows(
+        join.name,
         view,
         tuple(sides),
         join.kind,
@@ -162,14 +142,13 @@ def lower_joint_table(
     """The node of an aggregation by times of several inputs. Where it does not read a join directly, all there is of a time is
     what the join says of it.
     """
-    each = [plan.passages[aggregate.input].columns[t.column] for t in aggregate.joint]
+    each = [name_column(aggregate.input, t.column) for t in aggregate.joint]
     own, source = list(each), plan.graph.relations[aggregate.input]
     if isinstance(source, Join) and source.kind is JoinKind.INNER:
         places = {c.name: c.input for c in source.visible}
         numbers = [places[t.column] for t in aggregate.joint]
         if set(numbers) == set(range(len(source.inputs))):
-            waits = input_waits(plan, source)
-            own = [waits[i] for i in numbers]
+            own = [name_column(source.inputs[i].relation, source.inputs[i].time) for i in numbers]
     unit = plan.graph.relations[aggregate.input].unit
     ticks = [f"epoch_us(k{t.key})" if unit == "us" else f"k{t.key}::BIGINT" for t in aggregate.joint]
     ends = tuple(f"{tick} + {t.width}" for tick, t in zip(ticks, aggregate.joint, strict=True))

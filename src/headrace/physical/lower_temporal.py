@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from headrace.dialect.duck_expression import quote_name
 from headrace.logical.graph import TemporalJoin
+from headrace.logical.progress_rules import name_column
 from headrace.optimizer.plan import Plan, RowTable
 from headrace.physical.keys import normalize_key
 from headrace.physical.result_sql import ResultSql
 from headrace.program.program import FindVersions, RowFeed, RowNode, VersionNode
-from headrace.progress.waits import unite_waits
 
 
 def lower_temporal_table(plan: Plan, table: RowTable, name: str, partition: tuple[int | str, ...]) -> RowNode:
@@ -17,17 +17,12 @@ def lower_temporal_table(plan: Plan, table: RowTable, name: str, partition: tupl
         RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values, f.steps)
         for f in plan.row_feeds[table.id]
     )
-    joins = [join for name, _ in table.readers if isinstance(join := plan.graph.relations[name], TemporalJoin)]
-    waits = [[plan.passages[i.relation].columns[i.time] for i in join.inputs] for join in joins]
-    waiting = table.readers[0][1] == 0
-    make = RowNode if waiting else VersionNode
-    needed = unite_waits(*(w for rows, versions in waits for w in ((versions,) if waiting else (rows, versions))))
+    make = RowNode if table.readers[0][1] == 0 else VersionNode
     return make(
         name,
         table.label,
         table.level,
         plan.waits_of(table.id),
-        needed,
         len(table.keys),
         len(table.columns),
         partition,
@@ -68,5 +63,5 @@ def lower_temporal(
         len(tables[1].columns),
         ", ".join(shown) or "1 AS _one",
         condition if not join.kind.kept else None,
-        plan.passages[join.inputs[1].relation].columns[join.inputs[1].time],
+        name_column(join.inputs[1].relation, join.inputs[1].time),
     )

@@ -19,6 +19,8 @@ from headrace.logical.join_kind import JoinKind
 from headrace.logical.time_bounds import TimeBounds
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.progress import Policy
+from headrace.progress.advance_program import ProgressRule
+from headrace.progress.complete_program import PendingResults
 from headrace.progress.monotone_steps import MonotoneStep
 from headrace.progress.waits import Waits
 from headrace.windows import Grid, Sliding, WindowSpec
@@ -92,8 +94,8 @@ class JointNode:
     partition: tuple[int | str, ...]
     view: str
     ends: tuple[str, ...]  # SQL over the keys: where the group ends on each time
-    own: tuple[Waits, ...]  # what each time's input waits for
-    each: tuple[Waits, ...]  # what the join waits for on each time
+    own: tuple[str, ...]  # the rule of progress of each time's input
+    each: tuple[str, ...]  # and of the join on each time
     longest: int  # the widest of the groups' windows
 
 
@@ -116,7 +118,6 @@ class RowNode:
     label: str
     level: int
     waits: Waits  # its progress is the least of theirs
-    needed: Waits  # rows before the least of these are not needed any more
     keys: int
     values: int
     partition: tuple[int | str, ...]
@@ -124,6 +125,11 @@ class RowNode:
     nulls: bool  # whether rows with a null key are kept
     feeds: tuple[RowFeed, ...] = ()
     by_folder: bool = False
+
+    @property
+    def needed(self) -> str:
+        """The rule of progress that says before which of its rows none is needed any more."""
+        return f"{self.name} needed"
 
 
 @dataclass(frozen=True)
@@ -159,19 +165,20 @@ class Advance:
 
 @dataclass(frozen=True)
 class JoinSide:
-    """An input of a join: a node, its columns as the join names them (SQL over k0…, v0…, _t), and from which of its rows
-    on none is complete: those before have met all rows they can.
+    """An input of a join: a node, its columns as the join names them (SQL over k0…, v0…, _t), and the rule of progress that says
+    from which of its rows on none is complete: those before have met all rows they can.
     """
 
     node: str
     columns: str
-    complete: Waits
+    complete: str
 
 
 @dataclass(frozen=True)
 class JoinRows:
     """The results that new rows bring, and, of outer and anti-joins, the rows that have found no partner."""
 
+    join: str  # the relation
     view: str
     inputs: tuple[JoinSide, ...]
     kind: JoinKind
@@ -198,7 +205,7 @@ class FindVersions:
     values: int  # of a version
     outputs: str  # SQL over the columns of both
     condition: str | None  # of inner results
-    complete: Waits  # rows before this have their version
+    complete: str  # a rule of progress: rows before it have their version
 
 
 @dataclass(frozen=True)
@@ -233,8 +240,6 @@ class Send:
     sql: str
     source: str
     local: bool
-    at_end: bool = False  # whether results of windows are at the end of their window, and not a tick before
-    steps: tuple[tuple[MonotoneStep, ...], ...] = ()  # from the times of `source` to that of the node, one way or another
 
 
 @dataclass(frozen=True)
@@ -278,6 +283,29 @@ class RowsQuery:
     columns: tuple[str, ...]
 
 
+Ways = tuple[tuple[MonotoneStep, ...], ...]  # from a stream's progressing value to that of what it comes to
+
+
+@dataclass(frozen=True)
+class MissableWindows:
+    """Windows that a row of a stream may miss: `rule` is the progress by which they close, for the groups that `columns` of the
+    source tell apart each by its own.
+    """
+
+    window: WindowSpec
+    rule: str
+    ways: Ways
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MissableJoins:
+    """Joins in which a row behind the progress of `rule` has missed partners."""
+
+    rule: str
+    ways: Ways
+
+
 @dataclass(frozen=True)
 class SourceStream:
     """A stream as the source stage sees it."""
@@ -286,9 +314,8 @@ class SourceStream:
     unit: str
     policy: Policy
     horizon: int | None
-    missable: tuple[tuple[WindowSpec, Waits], ...]  # windows a row may miss, and whose progress closes them
-    joined: tuple[Waits, ...] = ()  # progress of the joins that read it: a row behind it has missed partners
-    early: tuple[tuple[WindowSpec, Waits, tuple[str, ...]], ...] = ()  # those that close group by group, and the groups' columns
+    missable: tuple[MissableWindows, ...]
+    joined: tuple[MissableJoins, ...] = ()
     groups: tuple[str, ...] = ()  # columns of the source frame that tell groups apart
     mark: str | None = None  # the column that is true for punctuating rows
     marks_are_data: bool = True
@@ -303,6 +330,9 @@ class Program:
     nodes: tuple[Node, ...]
     levels: tuple[Level, ...]
     passing: tuple[RowsQuery, ...]
+    rules: tuple[ProgressRule, ...]  # of relations, tables and what joins wait for, each after those it reads
+    pending: tuple[PendingResults, ...]
+    promised: tuple[tuple[str, str, str], ...]  # query, column, rule
     schemas: dict[str, bytes]  # query -> serialized Arrow schema of its results
     late_schemas: dict[str, bytes]
     user: tuple[UserAggregate, ...] = ()

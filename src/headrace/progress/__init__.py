@@ -1,6 +1,15 @@
 """Progress: frontiers, the policies they come from, and how they pass through relations. Pure."""
 
-from headrace.progress.frontier import NOTHING_KNOWN, Frontier, Group, advance, meld
+from headrace.progress.frontier import (
+    HIGHEST,
+    LOWEST,
+    NOTHING_KNOWN,
+    Frontier,
+    Group,
+    advance,
+    bound_at,
+    meld,
+)
 from headrace.progress.observation import NOTHING_SEEN, Arrivals, Observation, arrive, fold
 from headrace.progress.policy import (
     ByGroup,
@@ -16,6 +25,8 @@ from headrace.progress.policy import (
 )
 
 __all__ = [
+    "HIGHEST",
+    "LOWEST",
     "NOTHING_KNOWN",
     "NOTHING_SEEN",
     "Arrivals",
@@ -31,6 +42,7 @@ __all__ = [
     "SlackRows",
     "advance",
     "arrive",
+    "bound_at",
     "find_frontier_of",
     "find_promise",
     "fold",

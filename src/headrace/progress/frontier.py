@@ -10,7 +10,8 @@ exclude and form a lattice:
   nothing excludes nothing.
 
 Both are associative, commutative and idempotent, absorb each other and distribute, so observations may be taken in
-any order and more than once. `NOTHING_KNOWN` is the neutral element of `advance`; None as a bound is minus infinity.
+any order and more than once. `NOTHING_KNOWN` is the neutral element of `advance`: its bound is `LOWEST`, before every
+value there can be, which functions of the attribute leave as it is.
 A window [start, end) is complete when end <= bound.
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 Group = tuple[Hashable, ...]
+LOWEST, HIGHEST = -(1 << 62), 1 << 62  # before and after every progressing value
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,25 @@ class Frontier:
     Canonical: `groups` is sorted by group, and holds only groups that are ahead of `bound`.
     """
 
-    bound: int | None = None
+    bound: int = LOWEST
     groups: tuple[tuple[Group, int], ...] = ()
 
     def __post_init__(self) -> None:
-        ahead = {g: b for g, b in self.groups if self.bound is None or b > self.bound}
-        object.__setattr__(self, "groups", tuple(sorted(ahead.items(), key=repr)))
+        if self.groups:
+            ahead = {g: b for g, b in self.groups if b > self.bound}
+            object.__setattr__(self, "groups", tuple(sorted(ahead.items(), key=repr)))
 
-    def bound_of(self, group: Group) -> int | None:
+    @property
+    def is_known(self) -> bool:
+        """Whether anything holds for all rows."""
+        return self.bound > LOWEST
+
+    @property
+    def furthest(self) -> int:
+        """The largest of all bounds."""
+        return max((own for _, own in self.groups), default=self.bound)
+
+    def bound_of(self, group: Group) -> int:
         """The bound that holds for a group."""
         return dict(self.groups).get(group, self.bound)
 
@@ -44,11 +57,15 @@ class Frontier:
 NOTHING_KNOWN = Frontier()
 
 
+def bound_at(value: int | None) -> Frontier:
+    """What is known when no value before this one will come; None: nothing."""
+    return NOTHING_KNOWN if value is None else Frontier(value)
+
+
 def advance(old: Frontier, new: Frontier) -> Frontier:
     """What is excluded when both are known."""
     named = {g for g, _ in (*old.groups, *new.groups)}
-    groups = tuple((g, _later(old.bound_of(g), new.bound_of(g))) for g in named)
-    return Frontier(_later(old.bound, new.bound), tuple((g, b) for g, b in groups if b is not None))
+    return Frontier(max(old.bound, new.bound), tuple((g, max(old.bound_of(g), new.bound_of(g))) for g in named))
 
 
 def meld(inputs: Iterable[Frontier]) -> Frontier:
@@ -56,20 +73,11 @@ def meld(inputs: Iterable[Frontier]) -> Frontier:
     every = list(inputs)
     if not every:
         return NOTHING_KNOWN
+    if not any(one.groups for one in every):
+        return min(every, key=lambda one: one.bound)
     result = every[0]
     for other in every[1:]:
         named = {g for g, _ in (*result.groups, *other.groups)}
-        groups = tuple((g, _earlier(result.bound_of(g), other.bound_of(g))) for g in named)
-        known = tuple((g, b) for g, b in groups if b is not None)
-        result = Frontier(_earlier(result.bound, other.bound), known)
+        groups = tuple((g, min(result.bound_of(g), other.bound_of(g))) for g in named)
+        result = Frontier(min(result.bound, other.bound), groups)
     return result
-
-
-def _later(a: int | None, b: int | None) -> int | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return max(a, b)
-
-
-def _earlier(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else min(a, b)

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headrace.errors import OptionError
-from headrace.progress.frontier import NOTHING_KNOWN, Frontier, Group, advance, meld
+from headrace.progress.frontier import NOTHING_KNOWN, Frontier, Group, advance, bound_at, meld
 from headrace.progress.observation import Observation
 
 LONGEST = 1 << 60  # ticks of a slack
@@ -70,7 +70,7 @@ class Ordered:
 
     def frontier(self, seen: Observation) -> Frontier:
         """What cannot come any more when this was seen."""
-        return Frontier(seen.largest)
+        return bound_at(seen.largest)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class SlackRows:
         for one in seen.arrivals:
             bounds.append(one.find_rank(max(0, self.rows - after) + 1))
             after += one.rows
-        return Frontier(max((b for b in bounds if b is not None), default=None))
+        return bound_at(max((b for b in bounds if b is not None), default=None))
 
     def needed(self, seen: Observation) -> Observation:
         """Without batches that have told all they can: their largest value counts from now on."""
@@ -107,7 +107,7 @@ class Punctuated:
 
     def frontier(self, seen: Observation) -> Frontier:
         """What cannot come any more when this was seen."""
-        return Frontier(seen.mark)
+        return bound_at(seen.mark)
 
 
 OwnPolicy = Slack | Ordered | SlackRows | Punctuated
@@ -130,7 +130,7 @@ class ByGroup:
             for group, one in seen.groups
         }
         awake = [Frontier(own[g]) for g, one in seen.groups if silence is None or not silence.covers(one)]
-        return Frontier(meld(awake).bound, tuple((g, b) for g, b in own.items() if b is not None))
+        return Frontier(meld(awake).bound, tuple(own.items()))
 
 
 Policy = OwnPolicy | ByGroup
@@ -158,7 +158,7 @@ def find_promise(policy: Policy, seen: Observation) -> Frontier:
     if isinstance(policy, Punctuated):
         return policy.frontier(seen)
     if isinstance(policy, ByGroup) and isinstance(policy.policy, Punctuated):
-        return Frontier(None, tuple((g, one.mark) for g, one in seen.groups if one.mark is not None))
+        return Frontier(groups=tuple((g, one.mark) for g, one in seen.groups if one.mark is not None))
     return NOTHING_KNOWN
 
 
@@ -177,7 +177,7 @@ def keep_needed(
     silent: list[tuple[Group, Observation]] = []
     for group, one in seen.groups:
         kept = own.needed(one) if isinstance(own, SlackRows) else one
-        behind = frontier.bound is not None and group not in ahead
+        behind = frontier.is_known and group not in ahead
         (silent if silence is not None and silence.covers(one) and behind else groups).append((group, kept))
     silent.sort(key=lambda each: -1 if each[1].heard is None else each[1].heard)
     return replace(seen, groups=tuple(sorted([*groups, *silent[-REMEMBERED:]], key=repr)))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from headrace.progress.frontier import NOTHING_KNOWN, Frontier, meld
+from headrace.progress.frontier import LOWEST, NOTHING_KNOWN, Frontier, meld
 from headrace.windows import WindowSpec
 
 
@@ -38,7 +38,7 @@ def pass_projection(source: Frontier, keeps_attribute: bool, keeps_groups: bool 
 
 def pass_function(source: Frontier, function: Callable[[int], int]) -> Frontier:
     """Of a function of the attribute that never falls."""
-    bound = None if source.bound is None else function(source.bound)
+    bound = function(source.bound) if source.is_known else source.bound
     return Frontier(bound, tuple((group, function(own)) for group, own in source.groups))
 
 
@@ -60,8 +60,8 @@ def pass_aggregate(source: Frontier, keeps_groups: bool = False) -> Frontier:
     return source if keeps_groups else Frontier(source.bound)
 
 
-def brings_windows(before: int | None, after: int | None, windows: Iterable[WindowSpec]) -> bool:
+def brings_windows(before: int, after: int, windows: Iterable[WindowSpec]) -> bool:
     """Whether progress from one bound to another completes a window."""
-    if after is None or (before is not None and after <= before):
+    if after <= before:
         return False
-    return before is None or any(w.first_open(after) > w.first_open(before) for w in windows)
+    return before <= LOWEST or any(w.first_open(after) > w.first_open(before) for w in windows)

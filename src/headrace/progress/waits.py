@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from headrace.progress.frontier import Frontier, meld
+from headrace.progress.frontier import NOTHING_KNOWN, Frontier, meld
 from headrace.progress.monotone_steps import MonotoneStep
 from headrace.progress.propagate import pass_function
 
@@ -55,7 +56,7 @@ class Wait:
     stream: str
     steps: tuple[Step, ...] = ()
 
-    @property
+    @cached_property
     def functions(self) -> tuple[MonotoneStep, ...]:
         """The functions of the attribute on the way, without what joins take back."""
         return tuple(s for s in self.steps if not isinstance(s, (Back, Floor)))
@@ -106,13 +107,16 @@ def unite_waits(*many: Iterable[Wait]) -> Waits:
 
 def meld_waits(waits: Iterable[Wait], frontiers: Mapping[str, Frontier]) -> Frontier:
     """The frontier of an attribute: bounds of groups survive where no join is in between."""
-    return meld(_pass_wait(w, frontiers[w.stream]) for w in waits)
+    found = [_pass_wait(w, frontiers[w.stream]) for w in waits]
+    return found[0] if len(found) == 1 else meld(found)
 
 
 def _pass_wait(wait: Wait, source: Frontier) -> Frontier:
+    if not wait.steps:
+        return source
     if len(wait.functions) == len(wait.steps):
-        return pass_function(source, wait.bound) if wait.steps else source
-    return source if source.bound is None else Frontier(wait.bound(source.bound))
+        return pass_function(source, wait.bound)
+    return Frontier(wait.bound(source.bound)) if source.is_known else NOTHING_KNOWN
 
 
 def _only_back(wait: Wait) -> bool:

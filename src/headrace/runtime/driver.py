@@ -19,7 +19,7 @@ from headrace.balance.controller import find_policy
 from headrace.errors import InternalError, OptionError
 from headrace.kernels.commit import (
     brings_results,
-    find_flush_bound,
+    can_flush,
     make_first_manifest,
     make_manifest,
     make_orders,
@@ -194,7 +194,7 @@ class Driver:
 
     def can_flush(self) -> bool:
         """Whether anything came that a flush could close."""
-        return find_flush_bound(self.program, self.manifest) is not None
+        return can_flush(self.manifest)
 
     def commit(
         self, orders: Orders, reports: Sequence[SlotReport], batch_id: int, started: float, ran: float

@@ -73,17 +73,19 @@ class JoinBounds:
         some follow only from inputs that are joined later.
         """
         place, leads = self.place, [c.part for c in chosen]
+        later = self._find_later(leads)
         gaps, windows, rest = [], [], []
         for gap in conditions.gaps:
             if gap.before == leads[place[gap.before]] and gap.after == leads[place[gap.after]]:
-                gaps.append(Gap(place[gap.before], place[gap.after], gap.ticks))
+                one, two = place[gap.before], place[gap.after]
+                gaps.append(Gap(one, two, gap.ticks + later[two] - later[one]))
             else:
                 rest.append(self._spell_gap(gap))
         for common in conditions.windows:
             if {common.one, common.other} == {leads[place[common.one]], leads[place[common.other]]}:
-                windows.append(
-                    CommonWindow(place[common.one], place[common.other], common.width, common.offset)
-                )
+                one, two = place[common.one], place[common.other]
+                offset, apart = common.offset + later[one], later[two] - later[one]
+                windows.append(CommonWindow(one, two, common.width, offset, apart))
             elif every is None or not _follows(common, leads, place, every.windows):
                 raise PlanError(
                     "a common window of inputs that are joined one after the other is not supported: put the window on inputs "
@@ -91,13 +93,21 @@ class JoinBounds:
                 )
         bounds = TimeBounds(len(self.done), tuple(gaps), tuple(windows))
         if every is not None:
-            gaps += _implied_gaps(bounds, every, leads)
+            gaps += _implied_gaps(bounds, every, leads, later)
             bounds = TimeBounds(len(self.done), tuple(gaps), tuple(windows))
         if bounds.find_unbounded() is not None:
             refuse_unbounded(self.times.graph(), self.done, bounds)
         if bounds.is_empty:
             raise PlanError("no rows can ever satisfy the conditions on time of this join: the band is empty")
         return bounds, rest
+
+    def _find_later(self, leads: Sequence[int]) -> list[int]:
+        """By how many ticks the time of an input is later than that of the part it goes by. A windowed relation is at a tick
+        before the end of its window; the results of its joins have that end as a column, and are at its value.
+        """
+        graph = self.times.graph()
+        ends = [graph.is_windowed(self.parts[lead].relation.name) for lead in leads]
+        return [int(end and not graph.is_windowed(done.relation.name)) for end, done in zip(ends, self.done, strict=True)]
 
     def _time_in(self, done: Joined, part: Joined) -> str | None:
         """The time of a part, as the joined relation has it."""
@@ -156,12 +166,17 @@ def _follows(
     return shared(first, second) and shared(common.one, first) and shared(common.other, second)
 
 
-def _implied_gaps(bounds: TimeBounds, every: TimeBounds, leads: Sequence[int]) -> list[Gap]:
-    """What follows for the parts a join goes by from the bounds of all, and is tighter than its own."""
+def _implied_gaps(bounds: TimeBounds, every: TimeBounds, leads: Sequence[int], later: Sequence[int]) -> list[Gap]:
+    """What follows for the parts a join goes by from the bounds of all, and is tighter than its own; inputs are `later` than
+    their parts by so many ticks.
+    """
     out = []
     for i, one in enumerate(leads):
         for j, other in enumerate(leads):
             own, implied = bounds.within[i][j], every.within[one][other]
-            if i != j and implied is not None and (own is None or implied < own):
-                out.append(Gap(i, j, implied))
+            if i == j or implied is None:
+                continue
+            ticks = implied + later[j] - later[i]
+            if own is None or ticks < own:
+                out.append(Gap(i, j, ticks))
     return out

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
-from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Arrivals, Frontier, Observation
+from headrace.progress import LOWEST, NOTHING_KNOWN, NOTHING_SEEN, Arrivals, Frontier, Observation
 from headrace.state.format import FORMAT
 from headrace.state.segment import SegmentMeta
 from headrace.state.split_route import SplitRoute, read_route, write_branch
@@ -51,18 +51,26 @@ class StreamState:
     @property
     def low_watermark(self) -> int | None:
         """The bound on what is still to come, in ticks."""
-        return self.frontier.bound
+        return self.frontier.bound if self.frontier.is_known else None
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "frontier": _frontier_to_json(self.frontier)}
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> StreamState:
-        """The inverse of `dataclasses.asdict`."""
+        """The inverse of `to_json`."""
         frontier = _frontier_from_json(value["frontier"])
         counts = {name: value.get(name, 0) for name in ("rows", "late", "rejected", "contradicting")}
         return StreamState(_observation_from_json(value["seen"]), frontier, **counts)
 
 
 def _frontier_from_json(value: Mapping[str, Any]) -> Frontier:
-    return Frontier(value["bound"], tuple((tuple(group), bound) for group, bound in value["groups"]))
+    bound = LOWEST if value["bound"] is None else value["bound"]
+    return Frontier(bound, tuple((tuple(group), own) for group, own in value["groups"]))
+
+
+def _frontier_to_json(frontier: Frontier) -> dict[str, Any]:
+    return {"bound": frontier.bound if frontier.is_known else None, "groups": frontier.groups}
 
 
 def _observation_from_json(value: Mapping[str, Any]) -> Observation:
@@ -138,7 +146,7 @@ class Mark:
     cut: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {"frontiers": {name: asdict(one) for name, one in self.frontiers.items()}, "cut": self.cut}
+        return {"frontiers": {name: _frontier_to_json(one) for name, one in self.frontiers.items()}, "cut": self.cut}
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Mark:
@@ -155,7 +163,9 @@ class Manifest:
 
     `version` counts 1, 2, …; `batch_id` is the last batch of Spark it covers (-1: none). `streams` is
     cumulative, `segments` is all live state, while `results` (by query) and `late` (by stream) are only what
-    this batch added.
+    this batch added. `promises` say of every query what none of its later results can have: one below the bound on a column
+    that carries progress, and for windows one whose last tick, `window_end - 1`, is below it. Rows that break what their stream
+    declares pass through a query that only selects them; of nothing else can such a result come.
     """
 
     version: int
@@ -176,6 +186,7 @@ class Manifest:
     load: dict[str, Any] = field(default_factory=dict)  # what each slot and mini-partition did
     waiting: dict[int, WaitingPid] = field(default_factory=dict)  # mini-partitions that are behind
     marks: dict[int, Mark] = field(default_factory=dict)  # by version
+    promises: dict[str, dict[str, Frontier]] = field(default_factory=dict)  # query -> column -> what will not come any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +212,11 @@ def encode(manifest: Manifest) -> bytes:
         "flush": manifest.flush,
         "engine": manifest.engine,
         "clock": manifest.clock,
-        "streams": {name: asdict(stream) for name, stream in manifest.streams.items()},
+        "streams": {name: stream.to_json() for name, stream in manifest.streams.items()},
+        "promises": {
+            query: {column: _frontier_to_json(one) for column, one in promise.items()}
+            for query, promise in manifest.promises.items()
+        },
         "slots": manifest.slots,
         "route": manifest.route,
         "segments": [segment.to_json() for segment in manifest.segments],
@@ -249,6 +264,10 @@ def decode(data: bytes, version: int) -> Manifest:
         clock=state.get("clock", 0),
         tables={name: TableVersion.from_json(table) for name, table in state.get("tables", {}).items()},
         load=state.get("load", {}),
+        promises={
+            query: {column: _frontier_from_json(one) for column, one in promise.items()}
+            for query, promise in state.get("promises", {}).items()
+        },
         waiting={int(pid): WaitingPid(*one) for pid, one in state.get("waiting", {}).items()},
         marks={int(version): Mark.from_json(one) for version, one in state.get("marks", {}).items()},
     )

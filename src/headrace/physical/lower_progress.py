@@ -1,0 +1,123 @@
+"""Progress of a plan as rules, and what results wait for: of its relations, its tables and its joins.
+
+Everything that is known of a program's progress follows from these (`progress/advance_program.py`, `complete_program.py`).
+Rules of tables have the table's name, those that are about two inputs are named after both; names of relations are
+identifiers, so none of these is that of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
+from headrace.logical.join_kind import JoinKind
+from headrace.logical.progress_columns import find_progress_columns, find_window_column
+from headrace.logical.progress_rules import AT_END, find_rules, name_column, wait_for
+from headrace.optimizer.plan import Plan, RowTable, TransitTable
+from headrace.program.program import FindVersions, JoinRows, JointNode, Node, PaneNode, RowNode, Step, Ways
+from headrace.progress.advance_program import ProgressRule
+from headrace.progress.complete_program import PendingResults
+from headrace.progress.waits import Wait, Waits, unite_waits
+
+
+def lower_rules(plan: Plan, nodes: Mapping[str, Node], steps: Iterable[Step]) -> tuple[ProgressRule, ...]:
+    """The rules of a program, each after those it reads; `nodes` by table."""
+    levels = {name: min(p.level for p in parts) for name, parts in plan.parts.items() if parts}
+    rules = list(find_rules(plan.graph, plan.relations, levels))
+    for id_, node in nodes.items():
+        rules += _list_table_rules(plan, id_, node)
+    joins = [step for step in steps if isinstance(step, JoinRows)]
+    return (*rules, *(rule for step in joins for rule in _list_side_rules(plan, step)))
+
+
+def lower_pending(nodes: Iterable[Node], steps: Iterable[Step]) -> tuple[PendingResults, ...]:
+    """What results of a program wait for."""
+    return (*(d for node in nodes for d in _await_node(node)), *(d for step in steps for d in _await_step(step)))
+
+
+def list_promised(plan: Plan) -> tuple[tuple[str, str, str], ...]:
+    """Of every query the columns that carry progress, and their rules."""
+    graph, shown = plan.graph, [name for name in plan.relations if name in plan.schemas]
+    return tuple((name, c, name_column(name, c)) for name in shown for c in find_progress_columns(graph, name))
+
+
+def find_ways(stream: str, waits: Waits) -> Ways:
+    """The ways from a stream's progressing value to the one that windows or joins go by."""
+    return tuple(dict.fromkeys(w.functions for w in waits if w.stream == stream))
+
+
+def name_side(join: str, number: int) -> str:
+    """The rule that says up to where rows of an input of a join have met all they can."""
+    return f"{join} {number}"
+
+
+def _list_table_rules(plan: Plan, id_: str, node: Node) -> Iterator[ProgressRule]:
+    graph, table = plan.graph, plan.tables[id_]
+    if isinstance(table, TransitTable):
+        waits: Waits = tuple(Wait(stream) for stream in plan.passages[table.input].streams)
+        yield ProgressRule(node.name, waits, waits, level=node.level)
+    elif isinstance(table, RowTable):
+        readers = [(graph.relations[name], number) for name, number in table.readers]
+        waits = values = wait_for(table.input, plan.time_of(table))
+        if isinstance(readers[0][0], TemporalJoin) and graph.is_windowed(table.input):
+            values = tuple(w.then(AT_END) for w in waits)
+        yield ProgressRule(node.name, waits, values, level=node.level)
+        assert isinstance(node, RowNode)
+        needed = unite_waits(*(_find_needed(join, number) for join, number in readers))
+        yield ProgressRule(node.needed, needed, ())
+    else:
+        aggregate = graph.relations[table.members[0]]
+        assert isinstance(aggregate, Aggregate)
+        waits = wait_for(aggregate.input, _window_column(graph, aggregate))
+        by_group = isinstance(node, PaneNode) and bool(node.groups)
+        yield ProgressRule(node.name, waits, waits, level=node.level, by_group=by_group)
+
+
+def _window_column(graph: Graph, aggregate: Aggregate) -> str:
+    return find_window_column(graph, aggregate, find_progress_columns(graph, aggregate.input))
+
+
+def _list_side_rules(plan: Plan, step: JoinRows) -> Iterator[ProgressRule]:
+    join = plan.graph.relations[step.join]
+    assert isinstance(join, Join)
+    for number, side in enumerate(step.inputs):
+        yield ProgressRule(side.complete, join.bounds.needed(number, _input_waits(join)), ())
+
+
+def _input_waits(join: Join | TemporalJoin) -> Sequence[Waits]:
+    return [wait_for(i.relation, i.time) for i in join.inputs]
+
+
+def _find_needed(join: object, number: int) -> Waits:
+    """From where on rows of an input are needed: until no row still to come reaches them, and, where rows without a partner
+    count, until every row they may have met is complete.
+    """
+    assert isinstance(join, (Join, TemporalJoin))
+    waits = _input_waits(join)
+    if isinstance(join, TemporalJoin):
+        return waits[1] if number == 0 else unite_waits(*waits)
+    if join.kind is JoinKind.DISTINCT:
+        return waits[0]
+    bounds = join.bounds
+    needed = bounds.needed(number, waits)
+    if 1 - number not in join.kind.decided:
+        return needed
+    other = 1 - number
+    undecided = [w.then(bounds.step(other, number)).then(bounds.step(number, other)) for w in waits[number]]
+    return unite_waits(needed, undecided)
+
+
+def _await_node(node: Node) -> Iterator[PendingResults]:
+    if isinstance(node, PaneNode):
+        yield from (PendingResults(node.name, node.name, node.name, output.window) for output in node.outputs)
+    elif isinstance(node, JointNode):
+        yield from (PendingResults(node.name, each, each, past=1 + node.longest) for each in node.each)
+        yield from (PendingResults(node.name, own, own, past=1 + node.longest) for own in node.own)
+
+
+def _await_step(step: Step) -> Iterator[PendingResults]:
+    if isinstance(step, FindVersions):
+        yield PendingResults(step.rows, step.rows, step.complete)
+    elif isinstance(step, JoinRows):
+        sides = [step.inputs[i] for i in step.kind.kept]
+        yield from (PendingResults(side.node, side.node, side.complete) for side in sides)
