@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.balance.draw_balance import markdown
-from headrace.balance.simulate.batch_mode import schedule_slots
+from benchmarks.balance.simulate.batch_mode import schedule_slots
 
 CORES = 2
 WARM = 6  # batches before the ones that count

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.balance.policies import POLICIES, FluxSettings, flux_load
-from headrace.balance.simulate import (
+from benchmarks.balance.simulate import (
     BatchCluster,
     CpuLoad,
     MemoryLoss,
@@ -22,6 +21,7 @@ from headrace.balance.simulate import (
     spread_80_20,
     spread_evenly,
 )
+from headrace.balance.policies import POLICIES, FluxSettings, flux_load
 
 LARGE_STATE = PaperCluster(pids_per_node=128, state_rows=75_000)  # section 6.2: 6 MB each
 HALF = 512e6

@@ -9,8 +9,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks.network.baselines import COMPARED_PLANNERS
 from benchmarks.network.experiments import SIZES
-from headrace.network.compare_algorithms import COMPARED, HIERARCHICAL, AlgorithmRun
+from headrace.network.compare_algorithms import HIERARCHICAL, AlgorithmRun
 from headrace.network.comparison_figures import draw_bars, draw_cumulative, draw_lines
 from headrace.network.network_generators import transit_stub
 from headrace.network.network_picture import draw_network
@@ -92,9 +93,9 @@ def approaches(data: dict[str, Any]) -> dict[str, str]:
     def of(algorithm: str, reuse: bool) -> AlgorithmRun:
         return mean_run(r for r in data["runs"] if r["reuse"] == reuse and r["run"]["algorithm"] == algorithm)
 
-    runs = [of(a, True) for a in COMPARED]
+    runs = [of(a, True) for a in COMPARED_PLANNERS]
     draw_cumulative(FIGURES / "network-fig12.svg", "All approaches, synthetic workload (Fig. 12)", runs)
-    alone = {a: of(a, False) for a in COMPARED}
+    alone = {a: of(a, False) for a in COMPARED_PLANNERS}
     rows = []
     for r in runs:
         without = alone[r.algorithm].cost / alone["exact"].cost
@@ -112,7 +113,7 @@ def motivation(data: dict[str, Any]) -> dict[str, str]:
 
 
 def airline(data: dict[str, Any]) -> dict[str, str]:
-    runs = [mean_run(r for r in data["runs"] if r["run"]["algorithm"] == a) for a in COMPARED]
+    runs = [mean_run(r for r in data["runs"] if r["run"]["algorithm"] == a) for a in COMPARED_PLANNERS]
     draw_cumulative(FIGURES / "network-fig13.svg", "Enterprise workload: cost (Fig. 13)", runs, log=True)
     parts = {"joins": [r.joins for r in runs], "filters": [r.selections for r in runs]}
     names = [r.algorithm for r in runs]
@@ -145,7 +146,7 @@ def _ratios(rows: list[dict[str, Any]], algorithm: str) -> tuple[float, float, f
 
 def common_key(data: dict[str, Any]) -> dict[str, str]:
     rows = []
-    for a in COMPARED:
+    for a in COMPARED_PLANNERS:
         mean, least, most = _ratios(data["runs"], a)
         run = mean_run(r for r in data["runs"] if r["run"]["algorithm"] == a)
         rows.append(
@@ -186,8 +187,8 @@ def topologies(data: dict[str, Any]) -> dict[str, str]:
         runs = {r["algorithm"]: AlgorithmRun.from_data(r) for r in row["runs"]}
         best = runs["exact"].cost
         name = f"{row['network']} ({row['nodes']} nodes, {row['links']} links)"
-        rows.append([name, *(f"{runs[a].cost / best:.3f}" for a in COMPARED)])
-    return {"topologies": markdown(["network", *COMPARED], rows)}
+        rows.append([name, *(f"{runs[a].cost / best:.3f}" for a in COMPARED_PLANNERS)])
+    return {"topologies": markdown(["network", *COMPARED_PLANNERS], rows)}
 
 
 def speed(data: dict[str, Any]) -> dict[str, str]:
@@ -219,8 +220,10 @@ def sensitivity(data: dict[str, Any]) -> dict[str, str]:
     rows = []
     for r in data["rows"]:
         kind = "reuse" if r["reuse"] else "no reuse"
-        rows.append([f"{r['low']} – {r['high']}, {kind}", *(f"{r['ratios'][a]:.3f}" for a in COMPARED)])
-    return {"sensitivity": markdown(["selectivities", *COMPARED], rows)}
+        rows.append(
+            [f"{r['low']} – {r['high']}, {kind}", *(f"{r['ratios'][a]:.3f}" for a in COMPARED_PLANNERS)]
+        )
+    return {"sensitivity": markdown(["selectivities", *COMPARED_PLANNERS], rows)}
 
 
 def picture() -> None:

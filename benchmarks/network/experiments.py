@@ -7,9 +7,12 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from headrace.network.compare_algorithms import COMPARED, HIERARCHICAL, run_algorithm
+from benchmarks.network.baselines import ALL_PLANNERS, COMPARED_PLANNERS
+from headrace.network.compare_algorithms import HIERARCHICAL
+from headrace.network.compare_algorithms import run_algorithm as run_planner
 from headrace.network.deployment import EMPTY
 from headrace.network.exact import exact
 from headrace.network.milp import optimum_of_set
@@ -24,6 +27,8 @@ from headrace.network.workload import enterprise, synthetic
 SIZES = (4, 8, 16, 32, 64)
 SEEDS = (0, 1, 2)
 FIVE_SEEDS = (0, 1, 2, 3, 4)
+
+run_algorithm = partial(run_planner, planners=ALL_PLANNERS)
 
 
 def cluster_sizes() -> dict[str, Any]:
@@ -45,7 +50,7 @@ def approaches() -> dict[str, Any]:
     for seed in SEEDS:
         world, queries = synthetic(transit_stub(seed), seed)
         for reuse in (True, False):
-            for algorithm in COMPARED:
+            for algorithm in COMPARED_PLANNERS:
                 one = run_algorithm(world, queries, algorithm, reuse=reuse)
                 found.append({"seed": seed, "reuse": reuse, "run": one.to_data()})
     return {"runs": found}
@@ -59,7 +64,7 @@ def sensitivity() -> dict[str, Any]:
             totals: dict[str, float] = {}
             for seed in SEEDS[:2]:
                 world, queries = synthetic(transit_stub(seed), seed, 40, selectivities=(low, high))
-                for algorithm in COMPARED:
+                for algorithm in COMPARED_PLANNERS:
                     cost = run_algorithm(world, queries, algorithm, reuse=reuse).cost
                     totals[algorithm] = totals.get(algorithm, 0.0) + cost
             ratios = {name: cost / totals["exact"] for name, cost in totals.items()}
@@ -79,7 +84,7 @@ def airline() -> dict[str, Any]:
     found = []
     for seed in FIVE_SEEDS:
         world, queries = enterprise(transit_stub(seed), seed)
-        for algorithm in COMPARED:
+        for algorithm in COMPARED_PLANNERS:
             found.append({"seed": seed, "run": run_algorithm(world, queries, algorithm).to_data()})
     return {"runs": found}
 
@@ -106,7 +111,7 @@ def topologies() -> dict[str, Any]:
     for name in FIVE_REAL:
         network = largest_part(load_topology(name))
         world, queries = synthetic(network, 0)
-        runs = [run_algorithm(world, queries, a).to_data() for a in COMPARED]
+        runs = [run_algorithm(world, queries, a).to_data() for a in COMPARED_PLANNERS]
         found.append(
             {"network": name, "nodes": len(network.nodes), "links": len(network.links), "runs": runs}
         )
@@ -193,7 +198,7 @@ def common_key() -> dict[str, Any]:
     found = []
     for seed in FIVE_SEEDS:
         world, queries = synthetic(transit_stub(seed), seed, 40, rates=(1.0, 1000.0), common_key=True)
-        for algorithm in COMPARED:
+        for algorithm in COMPARED_PLANNERS:
             found.append({"seed": seed, "run": run_algorithm(world, queries, algorithm).to_data()})
     return {"runs": found}
 

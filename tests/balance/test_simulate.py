@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from headrace.balance.policies import POLICIES
-from headrace.balance.simulate import (
+from benchmarks.balance.simulate import (
     BatchCluster,
     CpuLoad,
     MemoryLoss,
@@ -17,7 +15,9 @@ from headrace.balance.simulate import (
     spread_80_20,
     spread_evenly,
 )
-from headrace.balance.simulate.batch_mode import find_leaves, schedule_slots
+from benchmarks.balance.simulate.batch_mode import find_leaves, schedule_slots
+
+from headrace.balance.policies import POLICIES
 from headrace.state.split_route import SplitRoute, list_leaves
 
 C = PaperCluster()

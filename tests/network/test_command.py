@@ -92,13 +92,13 @@ def test_compare_runs_all_and_draws(tmp_path):
         "compare", "--network", "transit-stub:2x2x3", "--queries", "6", "--max-cs", "4", "--out", tmp_path
     )  # fmt: skip
     for name in PLANNERS:
-        assert name in text or name == "exhaustive"
+        assert name in text
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cost-4.svg", "operators-4.svg", "plans-4.svg"]
     more = ("--algorithm", "top-down", "--max-cs", "4", "--max-cs", "8", "--out", tmp_path / "sizes")
     call("compare", "--network", "transit-stub:2x2x3", "--queries", "4", *more)
     assert (tmp_path / "sizes" / "top-down-plans.svg").exists()
     data = json.loads(call("compare", "--network", FILES[0], "--workload", FILES[1], "--format", "json"))
-    assert {r["algorithm"] for r in data[0]["runs"]} == set(PLANNERS) - {"exhaustive"}
+    assert {r["algorithm"] for r in data[0]["runs"]} == set(PLANNERS)
     assert "expected synthetic" in call(
         "compare", "--workload", "odd", "--network", "transit-stub:2x1x2", code=2
     )

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.network.baselines import ALL_PLANNERS
+from benchmarks.network.baselines import COMPARED_PLANNERS as COMPARED
+from benchmarks.network.baselines.exhaustive import exhaustive
 
-from headrace.network.compare_algorithms import COMPARED
 from headrace.network.deployment import EMPTY
 from headrace.network.distance_metric import DistanceMetric, travel_cost
 from headrace.network.exact import exact
-from headrace.network.exhaustive import exhaustive
 from headrace.network.hierarchy import build_hierarchy, elect_coordinator
 from headrace.network.join_query import plain_query
 from headrace.network.network_plan import deploy_plan, iterate_joins
@@ -42,7 +43,7 @@ ASKED = plain_query("Q", "b", ["S", "T"], [("S.k", "T.k")])
 def test_a_silent_stream_is_placed_where_it_can_arrive(algorithm, place):
     """A flow of zero to a node no link leads to is impossible, not free, and not NaN."""
     world = silent_world(place)
-    plan = PreparedWorld(world).planner(algorithm)(ASKED, EMPTY)
+    plan = PreparedWorld(world, planners=ALL_PLANNERS).planner(algorithm)(ASKED, EMPTY)
     assert math.isfinite(plan.cost)
     assert "lonely" not in {j.node for j in iterate_joins(plan.tree)}
     assert world.cost(deploy_plan(EMPTY, plan)) == pytest.approx(plan.cost)
@@ -85,7 +86,7 @@ def test_every_planner_stays_where_the_sink_can_be_reached(algorithm):
     for seed in range(40):
         rng = random.Random(seed)
         world = cut_world(rng, silent=seed % 2 == 0)
-        prepared = PreparedWorld(world, max_cs=rng.choice([2, 4, 8]))
+        prepared = PreparedWorld(world, max_cs=rng.choice([2, 4, 8]), planners=ALL_PLANNERS)
         query = random_query(rng, world, "Q", 3, plain=True)
         sources = [world.catalog.stream(i.stream).node for i in query.inputs]
         if not all(math.isfinite(world.distance(s, query.sink)) for s in sources):
@@ -128,7 +129,7 @@ def test_two_islands_each_plan_for_themselves():
     best = exact(world, query).cost
     for algorithm in COMPARED:
         for max_cs in (2, 3, 8):
-            plan = PreparedWorld(world, max_cs=max_cs).planner(algorithm)(query, EMPTY)
+            plan = PreparedWorld(world, max_cs=max_cs, planners=ALL_PLANNERS).planner(algorithm)(query, EMPTY)
             assert best - 1e-9 <= plan.cost < math.inf
 
 

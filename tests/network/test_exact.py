@@ -7,11 +7,11 @@ import random
 from dataclasses import replace
 
 import pytest
+from benchmarks.network.baselines.exhaustive import exhaustive
 
 from headrace.network.deployment import EMPTY, settle_views
 from headrace.network.distance_metric import DistanceMetric
 from headrace.network.exact import exact
-from headrace.network.exhaustive import exhaustive
 from headrace.network.network_plan import deploy_plan, list_reused
 from headrace.network.topology import CostModel
 from headrace.network.world import World

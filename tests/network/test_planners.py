@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from benchmarks.network.baselines import ALL_PLANNERS
+from benchmarks.network.baselines import COMPARED_PLANNERS as COMPARED
 
 from headrace.errors import NetworkError
-from headrace.network.compare_algorithms import COMPARED
 from headrace.network.deployment import EMPTY
 from headrace.network.exact import exact
 from headrace.network.hierarchy import measure_diameters
@@ -34,7 +35,7 @@ def test_plans_add_what_they_say_and_no_less_than_the_optimum(algorithm):
     for seed in range(15):
         rng = random.Random(seed)
         world = random_world(rng, 14, 5)
-        planner = PreparedWorld(world, rng.choice([2, 4, 8])).planner(algorithm)
+        planner = PreparedWorld(world, rng.choice([2, 4, 8]), planners=ALL_PLANNERS).planner(algorithm)
         deployed = EMPTY
         for number in range(4):
             query = random_query(rng, world, f"Q{number}", rng.randint(1, 5))
@@ -54,7 +55,7 @@ def test_one_cluster_is_the_optimum(algorithm):
     for seed in range(10):
         rng = random.Random(seed)
         world = random_world(rng, 10, 4)
-        prepared = PreparedWorld(world, 10)
+        prepared = PreparedWorld(world, 10, planners=ALL_PLANNERS)
         query = random_query(rng, world, "Q", 4)
         assert prepared.planner(algorithm)(query, EMPTY).cost == pytest.approx(exact(world, query).cost)
 
@@ -80,7 +81,7 @@ def test_covers_count_the_ways_to_use_derived_streams():
 def test_theorems_2_and_4(max_cs):
     """Top-Down and Bottom-Up (and NPC) examine at most β times the exhaustive search space."""
     world, queries = synthetic(transit_stub(5), 5, 25)
-    prepared = PreparedWorld(world, max_cs, reuse=False)
+    prepared = PreparedWorld(world, max_cs, reuse=False, planners=ALL_PLANNERS)
     for query in queries:
         most = bound_plans(len(query.inputs), max_cs, prepared.hierarchy.height)
         for algorithm in ("top-down", "bottom-up", "npc"):
@@ -98,7 +99,7 @@ def test_theorem_3(seed):
     """Top-Down's excess is at most Σ over the edges of its tree of Σ_{i<h} 2dᵢ × rate."""
     rng = random.Random(seed)
     world = random_world(rng, rng.randint(8, 30), 5, plain=True)
-    prepared = PreparedWorld(world, rng.choice([2, 3, 4, 6]), seed, reuse=False)
+    prepared = PreparedWorld(world, rng.choice([2, 3, 4, 6]), seed, reuse=False, planners=ALL_PLANNERS)
     spans = measure_diameters(prepared.hierarchy, world.network, world.metric)
     slack = sum(2 * d for d in spans[:-1])
     for number in range(5):
@@ -117,7 +118,7 @@ def test_npc_weighs_now_against_later():
     from headrace.network.descend import Descent
 
     world, queries = synthetic(transit_stub(1), 1, 5)
-    prepared = PreparedWorld(world, 16)
+    prepared = PreparedWorld(world, 16, planners=ALL_PLANNERS)
     problem = Subsets(world, queries[0])
     descent = Descent(problem, prepared.hierarchy, [], world.spare(EMPTY))
     cluster = prepared.hierarchy.ancestor(queries[0].sink, 1)
@@ -138,7 +139,7 @@ def test_capacities_are_kept_by_every_planner(algorithm):
         world = random_world(rng, 10, 5, plain=True)
         nodes = tuple(replace(n, capacity=rng.choice([math.inf, 200, 120, 60])) for n in world.network.nodes)
         world = World(replace(world.network, nodes=nodes), world.catalog)
-        planner = PreparedWorld(world, 4).planner(algorithm)
+        planner = PreparedWorld(world, 4, planners=ALL_PLANNERS).planner(algorithm)
         deployed = EMPTY
         for number in range(4):
             query = random_query(rng, world, f"Q{number}", rng.randint(2, 4), plain=True)
@@ -148,7 +149,7 @@ def test_capacities_are_kept_by_every_planner(algorithm):
             assert load <= node.capacity * (1 + 1e-9)
     none = World(replace(world.network, nodes=tuple(replace(n, hosts=False) for n in nodes)), world.catalog)
     with pytest.raises(NetworkError, match="cannot be placed"):
-        PreparedWorld(none, 4).planner(algorithm)(
+        PreparedWorld(none, 4, planners=ALL_PLANNERS).planner(algorithm)(
             random_query(random.Random(1), none, "Q", 3, plain=True), EMPTY
         )
 
@@ -172,7 +173,7 @@ def test_clear_errors():
     with pytest.raises(NetworkError, match="no node 'nowhere'"):
         exact(world, replace(query, sink="nowhere"))
     with pytest.raises(NetworkError, match="no planner is called 'magic'"):
-        PreparedWorld(world).planner("magic")
+        PreparedWorld(world, planners=ALL_PLANNERS).planner("magic")
 
 
 def test_cross_products_only_where_needed():

@@ -10,11 +10,12 @@ import warnings
 from dataclasses import replace
 
 import pytest
+from benchmarks.network.baselines import ALL_PLANNERS
+from benchmarks.network.baselines import COMPARED_PLANNERS as COMPARED
+from benchmarks.network.baselines.exhaustive import exhaustive
 
 from headrace.errors import NetworkError
-from headrace.network.compare_algorithms import COMPARED
 from headrace.network.deployment import EMPTY, Deployment
-from headrace.network.exhaustive import exhaustive
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import QueryPlan, deploy_plan, iterate_joins
 from headrace.network.planners import PreparedWorld
@@ -82,10 +83,12 @@ def test_every_planner_on_a_hard_network(seed):
     """
     rng = random.Random(seed)
     world, plain = hard_world(rng)
-    prepared = PreparedWorld(world, max_cs=rng.choice([2, 3, 4, 8]))
+    prepared = PreparedWorld(world, max_cs=rng.choice([2, 3, 4, 8]), planners=ALL_PLANNERS)
     deployed = EMPTY
     for number in range(3):
-        query = random_query(rng, world, f"Q{number}", rng.randint(2, min(3, len(world.catalog.streams))), plain)
+        query = random_query(
+            rng, world, f"Q{number}", rng.randint(2, min(3, len(world.catalog.streams))), plain
+        )
         best = look_at_all(world, query, deployed)
         kept = deployed
         for place, algorithm in enumerate(COMPARED):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
+from benchmarks.network.baselines.exhaustive import exhaustive
 
 from headrace.network import reusable_streams
 from headrace.network.deployment import EMPTY, FeedOrigin, settle_views, withdraw_query
 from headrace.network.deployment_json import deployment_from_data, deployment_to_data
 from headrace.network.exact import exact
-from headrace.network.exhaustive import exhaustive
 from headrace.network.join_query import JoinQuery, normalize_query, parse_predicate
 from headrace.network.join_view import TIME, ViewInput, combine_views, rename_view
 from headrace.network.network_generators import transit_stub

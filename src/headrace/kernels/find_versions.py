@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from headrace.kernels.delta import Delta
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import FindVersions
@@ -54,13 +55,13 @@ def pick_last_sql(rows: str, by: Sequence[str], values: int, before: Sequence[st
 def define_versions(
     space: Workspace,
     step: FindVersions,
-    rows: StoredRows,
-    versions: StoredRows,
+    rows: Delta,
+    versions: Delta,
     complete: Interval,
 ) -> None:
     """Define the relation of the rows whose version became known in this batch."""
     low, high = complete.before.bound, complete.after.bound
-    nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *(f"k{i}" for i in range(step.keys)))) if step.kind == "left" else "false"
+    nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *(f"k{i}" for i in range(step.keys)))) if step.kind.kept else "false"
     parts = []
     if new := [t for t in rows.new if t.num_rows]:
         name = space.register(f"new_{step.view}", pa.concat_tables(new))
@@ -71,7 +72,7 @@ def define_versions(
     source = f"({' UNION ALL BY NAME '.join(parts)})"
     last, pids = _find_asked(space, source) if parts else (LOWEST, frozenset[int]())
     known = [t for t in (*versions.old(LOWEST, last, pids), *versions.new) if t.num_rows] if pids else []
-    if not pids or (not known and step.kind == "inner"):
+    if not pids or (not known and not step.kind.kept):
         space.define_empty(step.view)
         return
     keys = [f"k{i}" for i in range(step.keys)]
@@ -87,7 +88,7 @@ def define_versions(
         one_each = f"(SELECT {_list('0::BIGINT AS _t', *(f'NULL AS {k}' for k in keys), columns)} LIMIT 0)"
     given = f"(SELECT {_list('_t', *keys, step.version_columns)} FROM {one_each})"
     on = " AND ".join([*(f"i0.{k} = i1.{k}" for k in keys), "i0._t >= i1._t"])
-    word = "ASOF LEFT JOIN" if step.kind == "left" else "ASOF JOIN"
+    word = "ASOF LEFT JOIN" if step.kind.kept else "ASOF JOIN"
     where = f" WHERE {step.condition}" if step.condition is not None else ""
     space.define(step.view, f"SELECT {step.outputs} FROM {asked} AS i0 {word} {given} AS i1 ON {on}{where}")
 

@@ -24,8 +24,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headrace.kernels.stored_rows import StoredRows
+from headrace.kernels.delta import Delta
 from headrace.kernels.workspace import Workspace
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.time_bounds import TimeBounds
 from headrace.program.program import JoinRows
 from headrace.progress import LOWEST
@@ -40,7 +41,7 @@ Complete = Sequence[Interval]  # by input: from where on rows are incomplete, be
 def define_join(
     space: Workspace,
     step: JoinRows,
-    inputs: Sequence[StoredRows],
+    inputs: Sequence[Delta],
     complete: Complete,
     born: Sequence[int | None],
     by_pid: bool = False,
@@ -50,24 +51,24 @@ def define_join(
 
 
 class _Round:
-    def __init__(self, space: Workspace, step: JoinRows, inputs: Sequence[StoredRows], by_pid: bool) -> None:
+    def __init__(self, space: Workspace, step: JoinRows, inputs: Sequence[Delta], by_pid: bool) -> None:
         self.space, self.step, self.inputs = space, step, inputs
         self._keys = ["pid", *(f"k{i}" for i in range(step.keys))][0 if by_pid else 1 :]
-        self.spans = [one.span() for one in inputs]
+        self.spans = [one.span for one in inputs]
         self._count = 0
 
     def define(self, complete: Complete, born: Sequence[int | None]) -> None:
         kind = self.step.kind
         terms: list[str] = []
-        if kind in ("inner", "left", "full"):
+        if kind.pairs:
             terms += [t for i in range(len(self.inputs)) if (t := self._inner(i)) is not None]
-        if kind == "semi":
+        if kind is JoinKind.SEMI:
             terms += self._semi()
-        if kind == "distinct":
+        if kind is JoinKind.DISTINCT:
             terms += self._distinct()
         slides = self.step.window is not None and not self.step.window.tumbling
         find_unmatched = self._unmatched_windows if slides else self._unmatched
-        for side in {"left": (0,), "full": (0, 1), "anti": (0,)}.get(kind, ()):
+        for side in kind.kept:
             known = complete[side]
             terms += find_unmatched(side, known.before.bound, known.after.bound, born[side])
         if terms:

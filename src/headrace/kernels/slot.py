@@ -21,6 +21,7 @@ import pyarrow as pa
 from headrace.errors import InternalError
 from headrace.kernels import operator, payloads
 from headrace.kernels.connection import connect
+from headrace.kernels.delta import Delta
 from headrace.kernels.find_versions import StoredVersions, define_versions
 from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.gathering import Gathering
@@ -318,16 +319,19 @@ class Slot:
         self._met.add(step.view)
 
     def _join(self, step: JoinRows) -> None:
-        inputs = [self.operators[side.node] for side in step.inputs]
+        inputs = [self._delta(side.node) for side in step.inputs]
         complete = [self._progress[side.complete] for side in step.inputs]
         born = [self.orders.born.get(side.node) for side in step.inputs]
         by_pid = any(side.node in self._dealt for side in step.inputs)
-        define_join(self.space, step, inputs, complete, born, by_pid)  # type: ignore[arg-type]
+        define_join(self.space, step, inputs, complete, born, by_pid)
+
+    def _delta(self, node: str) -> Delta:
+        rows = self.operators[node]
+        assert isinstance(rows, StoredRows)
+        return rows.delta()
 
     def _find_versions(self, step: FindVersions) -> None:
-        rows, versions = self.operators[step.rows], self.operators[step.versions]
-        assert isinstance(rows, StoredRows)
-        assert isinstance(versions, StoredRows)
+        rows, versions = self._delta(step.rows), self._delta(step.versions)
         define_versions(self.space, step, rows, versions, self._progress[step.complete])
 
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:

@@ -1,18 +1,19 @@
 """Stored rows: rows (pid, _t, k…, v…) of one input of joins, kept until no other input can reach them.
 
-What came since the last round is *new*, everything before *old*; joins read both (`kernels/join_rows.py`). Old rows are segments
+What came since the last round is *new*, everything before *old*: joins are given both (`kernels/delta.py`). Old rows are segments
 on disk, read when a join asks for a span of values that they cover, and never copied. Rows with a null key, or of no time, meet
 nobody: joins see them while they are new, and they are not kept (unless for SELECT DISTINCT, to which nulls are equal).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.kernels.delta import Delta, ReadOld
 from headrace.kernels.operator import Operator
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import RowNode
@@ -27,28 +28,22 @@ class StoredRows(Operator):
         self,
         node: RowNode,
         space: Workspace,
-        read_state: Callable[[int, int, Collection[int] | None], list[pa.Table]],
+        read_state: ReadOld,
         needed: int,
     ) -> None:
         super().__init__()
         self.node, self.space, self._read_state, self._needed = node, space, read_state, needed
-        self._seen = 0  # how many of the tables that arrived earlier rounds have had
-        self.new: list[pa.Table] = []
+        self._earlier: list[pa.Table] = []  # that arrived in earlier rounds
+        self._new: list[pa.Table] = []
 
     def advance(self, low: int, high: int) -> None:
-        self.new, self._seen = self._arrived[self._seen :], len(self._arrived)
+        self._earlier += self._new
+        self._new = self._arrived[len(self._earlier) :]
 
-    def old(self, low: int, high: int, pids: Collection[int] | None = None) -> list[pa.Table]:
-        """Rows from before this round, among them all with values in [low, high] (and of these mini-partitions, if given)."""
-        earlier = self._arrived[: len(self._arrived) - len(self.new)]
-        return [*self._read_state(low, high, pids), *(t for t in earlier if t.num_rows)]
-
-    def span(self) -> tuple[int, int] | None:
-        """The least and largest value of the new rows."""
-        ends = [e for t in self.new if (e := pc.min_max(t["_t"]))["min"].is_valid]
-        if not ends:
-            return None
-        return min(e["min"].as_py() for e in ends), max(e["max"].as_py() for e in ends)
+    def delta(self) -> Delta:
+        """This round's rows as new ones, those before them as old ones."""
+        earlier = [t for t in self._earlier if t.num_rows]
+        return Delta(tuple(self._new), lambda low, high, pids: [*self._read_state(low, high, pids), *earlier])
 
     def needed_from(self) -> int:
         return self._needed

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.time_bounds import TimeBounds
 from headrace.progress import Policy
 from headrace.windows import Sliding, WindowSpec
@@ -193,7 +194,7 @@ class Join:
 
     name: str
     inputs: tuple[JoinInput, ...]
-    kind: str
+    kind: JoinKind
     bounds: TimeBounds
     condition: exp.Expr | None
     visible: tuple[JoinColumn, ...]
@@ -217,7 +218,7 @@ class TemporalJoin:
 
     name: str
     inputs: tuple[JoinInput, JoinInput]
-    kind: str
+    kind: JoinKind
     condition: exp.Expr | None
     visible: tuple[JoinColumn, ...]
     hidden: tuple[JoinColumn, ...]
@@ -240,7 +241,7 @@ class Lookup:
     input: str
     table: str
     alias: str  # of the table
-    kind: str
+    kind: JoinKind
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]  # equal: over columns of the relation, over those of the table
     condition: exp.Expr | None
     visible: tuple[JoinColumn, ...]

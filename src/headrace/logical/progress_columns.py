@@ -28,6 +28,7 @@ from headrace.logical.graph import (
     Stream,
     TemporalJoin,
 )
+from headrace.logical.join_kind import JoinKind
 from headrace.progress.monotone_steps import MonotoneStep
 from headrace.progress.waits import Floor, Wait, Waits, unite_waits
 
@@ -226,7 +227,7 @@ def _pass_node(graph: Graph, relation: Derive, node: exp.Expr, read: Inner) -> P
     if len(known) < len(each) or len({one.type for one in known}) > 1:
         return None
     source = graph.relations[relation.input]
-    if isinstance(node, exp.Greatest) and isinstance(source, Join) and source.kind == "inner":
+    if isinstance(node, exp.Greatest) and isinstance(source, Join) and source.kind is JoinKind.INNER:
         named = {part.name for part in parts if isinstance(part, exp.Column)}
         times = [i.time for i in source.inputs]
         if {c.input for c in source.visible if c.name in named and c.column == times[c.input]} == set(

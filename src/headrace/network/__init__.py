@@ -3,7 +3,7 @@
     topology, stream_catalog, join_query, join_view     what is there and what is asked
     distance_metric, rate_estimate, world               what it costs
     subsets, plan_search                                the dynamic programme every planner shares
-    exact, exhaustive, top_down, npc, …                 one algorithm a file; planners.py lists them
+    exact, top_down, npc, bottom_up, …                  one algorithm a file; planners.py lists them
     hierarchy, membership, advertise                    clusters, who joins and leaves, who knows what
     deployment, network_plan                            the result, as data
     query_sets, seeding, milp, deployment_change        many queries, and what happens later

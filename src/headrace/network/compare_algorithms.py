@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
 
 from headrace.network.join_query import JoinQuery
-from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, PreparedWorld
+from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, PreparedWorld, WorldPlanner
 from headrace.network.query_sets import deploy_in_order
 from headrace.network.world import World
 
 HIERARCHICAL = ("top-down", "npc", "bottom-up")
-COMPARED = tuple(name for name in PLANNERS if name != "exhaustive")
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,10 @@ def run_algorithm(
     max_cs: int = DEFAULT_MAX_CS,
     seed: int = 0,
     reuse: bool = True,
+    planners: Mapping[str, WorldPlanner] = PLANNERS,
 ) -> AlgorithmRun:
     """Deploy a workload in arrival order with one algorithm."""
-    prepared = PreparedWorld(world, max_cs, seed, reuse)
+    prepared = PreparedWorld(world, max_cs, seed, reuse, planners)
     outcome = deploy_in_order(prepared.planner(algorithm), queries)
     return AlgorithmRun(
         algorithm,
@@ -67,7 +67,7 @@ def run_algorithm(
 def compare_algorithms(
     world: World,
     queries: Sequence[JoinQuery],
-    algorithms: Iterable[str] = COMPARED,
+    algorithms: Iterable[str] = tuple(PLANNERS),
     max_cs: int = DEFAULT_MAX_CS,
     seed: int = 0,
     reuse: bool = True,

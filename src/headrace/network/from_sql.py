@@ -21,6 +21,7 @@ from functools import partial
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, NetworkError
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.rewrite import substitute
 from headrace.network.catalog_relations import CatalogRelations
 from headrace.network.filter_expressions import read_filter
@@ -138,7 +139,7 @@ def collect_query(
     relations = CatalogRelations(catalog, declared, select, fail)
     items = gather_items(select, relations.make_item, fail)
     for item in items:
-        if item.kind != "inner" or is_versioned(item):
+        if item.kind is not JoinKind.INNER or is_versioned(item):
             kind = "FOR SYSTEM_TIME AS OF" if is_versioned(item) else f"{item.kind.upper()} JOIN"
             raise fail(item.node, f"a {kind}: {_SPJ}")
     for node, _, _ in gather_subselects(select, relations.make_item, fail):

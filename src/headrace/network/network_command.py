@@ -10,7 +10,6 @@ import click
 from headrace.errors import NetworkError, SqlError
 from headrace.network import explain_deployment as explaining
 from headrace.network.compare_algorithms import (
-    COMPARED,
     HIERARCHICAL,
     AlgorithmRun,
     compare_algorithms,
@@ -145,7 +144,7 @@ def _deployed(path: str | None, world: World) -> Deployment:
     "--queries", "count", type=click.IntRange(1), help="How many queries (100 synthetic, 300 enterprise)."
 )
 @click.option(
-    "--algorithm", "algorithms", multiple=True, type=click.Choice(list(COMPARED)), help="Default: all."
+    "--algorithm", "algorithms", multiple=True, type=click.Choice(list(PLANNERS)), help="Default: all."
 )
 @click.option(
     "--max-cs", "sizes", multiple=True, type=click.IntRange(2), help="Several: one comparison for each."
@@ -170,7 +169,7 @@ def compare_command(
         world, queries = _workload(network_name, workload, count, seed)
         found = []
         for max_cs in sizes or (DEFAULT_MAX_CS,):
-            runs = compare_algorithms(world, queries, algorithms or COMPARED, max_cs, seed, not no_reuse)
+            runs = compare_algorithms(world, queries, algorithms or PLANNERS, max_cs, seed, not no_reuse)
             found.append((max_cs, runs))
         if out is not None:
             for max_cs, runs in found:

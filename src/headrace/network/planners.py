@@ -1,32 +1,29 @@
 """All planners under one roof: by name, with what they prepare once per network.
 
-A planner is a function of (query, what is deployed) to a plan. Hierarchies, cost spaces and zones belong to a
-network, not to a query; `PreparedWorld` makes each the first time it is asked for.
+A planner is a function of (query, what is deployed) to a plan. Hierarchies belong to a network, not to a query;
+`PreparedWorld` makes each the first time a planner asks for it. The baselines of the document's experiments are in
+`benchmarks/network/baselines`, which add themselves to these by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headrace.errors import NetworkError, UnplaceableError
 from headrace.network.bottom_up import bottom_up
-from headrace.network.cost_space import embed_network
 from headrace.network.deployment import Deployment
-from headrace.network.distance_metric import Vector
 from headrace.network.exact import exact
-from headrace.network.exhaustive import exhaustive
 from headrace.network.hierarchy import Hierarchy, build_hierarchy, measure_diameters
-from headrace.network.in_network import ZONES, Zones, in_network, make_zones
 from headrace.network.join_query import JoinQuery
 from headrace.network.network_plan import QueryPlan
 from headrace.network.npc import npc
 from headrace.network.plan_then_deploy import plan_then_deploy
-from headrace.network.relaxation import relaxation
 from headrace.network.top_down import top_down
 from headrace.network.world import World
 
@@ -42,11 +39,21 @@ class PreparedWorld:
     max_cs: int = DEFAULT_MAX_CS
     seed: int = 0
     reuse: bool = True
-    zone_count: int = ZONES
+    planners: Mapping[str, WorldPlanner] | None = None  # None: those of this module
 
     @cached_property
     def _parts(self) -> dict[int, NetworkPart]:
         return {}
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What a planner needs of the network, made the first time it is asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def part(self, sink: str) -> NetworkPart:
         """The part of the network in which a sink can be reached, with what hierarchical planners need."""
@@ -65,15 +72,12 @@ class PreparedWorld:
     def spans(self) -> tuple[float, ...]:
         return self.part(self.world.network.names[0]).spans
 
-    @cached_property
-    def points(self) -> Vector:
-        return embed_network(self.world.metric, self.seed)
-
     def planner(self, algorithm: str) -> Planner:
         """A planner by name."""
-        found = PLANNERS.get(algorithm)
+        planners = PLANNERS if self.planners is None else self.planners
+        found = planners.get(algorithm)
         if found is None:
-            raise NetworkError(f"no planner is called {algorithm!r}; there are {', '.join(PLANNERS)}")
+            raise NetworkError(f"no planner is called {algorithm!r}; there are {', '.join(planners)}")
 
         def plan(query: JoinQuery, deployed: Deployment) -> QueryPlan:
             try:
@@ -84,15 +88,14 @@ class PreparedWorld:
         return plan
 
 
-PLANNERS: dict[str, Callable[[PreparedWorld, JoinQuery, Deployment], QueryPlan]] = {
+WorldPlanner = Callable[[PreparedWorld, JoinQuery, Deployment], QueryPlan]
+
+PLANNERS: dict[str, WorldPlanner] = {
     "exact": lambda p, q, d: exact(p.world, q, d, p.reuse),
     "top-down": lambda p, q, d: top_down(p.world, q, p.part(q.sink).hierarchy, d, p.reuse),
     "npc": lambda p, q, d: npc(p.world, q, p.part(q.sink).hierarchy, d, p.reuse, p.part(q.sink).spans),
     "bottom-up": lambda p, q, d: bottom_up(p.world, q, p.part(q.sink).hierarchy, d, p.reuse),
     "plan-then-deploy": lambda p, q, d: plan_then_deploy(p.world, q, d, p.reuse),
-    "in-network": lambda p, q, d: in_network(p.world, q, p.part(q.sink).zones, d, p.reuse),
-    "relaxation": lambda p, q, d: relaxation(p.world, q, p.points, d, p.reuse),
-    "exhaustive": lambda p, q, d: exhaustive(p.world, q, d, p.reuse),
 }
 
 
@@ -113,8 +116,3 @@ class NetworkPart:
     def spans(self) -> tuple[float, ...]:
         world = self.prepared.world
         return measure_diameters(self.hierarchy, world.network, world.metric)
-
-    @cached_property
-    def zones(self) -> Zones:
-        p = self.prepared
-        return make_zones(p.world.metric, p.zone_count, p.seed, self.nodes)

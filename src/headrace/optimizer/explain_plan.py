@@ -26,6 +26,7 @@ from headrace.logical.graph import (
     TemporalJoin,
     inputs_of,
 )
+from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.describe import (
     describe_length,
     describe_part_keys,
@@ -189,7 +190,7 @@ def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
 def describe_join(plan: Plan, join: Join) -> str:
     """A join in a line: what meets what, how near in time, in which order."""
     tables = plan.inputs_of.get(join.name, ())
-    if join.kind == "distinct":
+    if join.kind is JoinKind.DISTINCT:
         return f"distinct rows of {tables[0]}"
     inputs = " ⋈ ".join(f"{i.alias} ({t})" for i, t in zip(join.inputs, tables, strict=False))
     near = []

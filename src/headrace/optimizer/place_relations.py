@@ -249,12 +249,11 @@ class _Placing:
         """How a join's results show what they are partitioned by: columns that always have the value that was hashed, or casts
         of such columns, where integers of two types were compared.
         """
-        always = {"full": 0, "inner": len(join.inputs)}.get(join.kind, 1)
         types = self.plan.joins.get(join.name)
         same: list[tuple[str, exp.Expr]] = []
         narrower: dict[str, tuple[exp.Expr, str]] = {}
         for column in join.visible:
-            for i, key in enumerate(join.inputs[column.input].keys if column.input < always else ()):
+            for i, key in enumerate(() if column.input in join.kind.padded else join.inputs[column.input].keys):
                 if isinstance(key, exp.Column) and key.name == column.column:
                     if types is None or types.keys[i] == types.inputs[column.input][i]:
                         same.append((column.name, exp.column(f"k{i}")))

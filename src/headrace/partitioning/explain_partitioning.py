@@ -78,9 +78,9 @@ def explain_why(choice: PartitioningChoice) -> str:
 def transform_both(graph: Graph, choice: PartitioningChoice) -> tuple[DistributedPlan, DistributedPlan]:
     """The partition-agnostic plan, and what the transformations make of it."""
     padded = {
-        name: frozenset({0, 1} if r.kind == "full" else {1})
+        name: frozenset(1 - i for i in r.kind.kept)
         for name, r in graph.relations.items()
-        if isinstance(r, Join) and r.kind in ("left", "full", "anti")
+        if isinstance(r, Join) and r.kind.kept
     }
     plan = choice.plan
     before = build_agnostic_plan(plan.requirements, _PARTS, choice.cost.compatible, padded, delivered=plan.delivered)

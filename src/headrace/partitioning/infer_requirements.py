@@ -93,7 +93,7 @@ def describe_join_keys(join: Join) -> JoinDescription:
         ((first, keys[first]), (other, keys[other])) for keys in positions for other in (aliases[1:] or aliases)
     )
     outputs = tuple((c.name, (aliases[c.input], exp.column(c.column))) for c in join.visible)
-    padded = {"left": aliases[1:], "anti": aliases[1:], "full": aliases}.get(join.kind, [])
+    padded = [aliases[1 - i] for i in join.kind.kept]
     sides = {i.alias: i.relation for i in join.inputs}
     return JoinDescription(sides, equalities, outputs, frozenset(padded), positions)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from headrace.dialect.duck_cast import duck_type
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_rules import name_column
 from headrace.optimizer.place_relations import find_implied
 from headrace.optimizer.plan import JointTable, Plan, RowTable, TransitTable
@@ -36,7 +37,7 @@ def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int
         len(table.columns),
         partition,
         reach,
-        any(join.kind == "distinct" for join, _ in readers),
+        any(join.kind is JoinKind.DISTINCT for join, _ in readers),
         feeds,
         table.id in plan.by_folder,
     )
@@ -71,7 +72,7 @@ def keeps_unmatched(plan: Plan, table: RowTable) -> bool:
     """Whether some join, or lookup of versions, shows rows of a table that meet nobody."""
     readers = [(plan.graph.relations[n], i) for n, i in table.readers]
     kinds = [(join.kind, i) for join, i in readers if isinstance(join, (Join, TemporalJoin))]
-    return any(kind == "full" or (kind in ("left", "anti") and i == 0) for kind, i in kinds)
+    return any(i in kind.kept for kind, i in kinds)
 
 
 def lower_join(
@@ -143,7 +144,7 @@ def lower_joint_table(
     """
     each = [name_column(aggregate.input, t.column) for t in aggregate.joint]
     own, source = list(each), plan.graph.relations[aggregate.input]
-    if isinstance(source, Join) and source.kind == "inner":
+    if isinstance(source, Join) and source.kind is JoinKind.INNER:
         places = {c.name: c.input for c in source.visible}
         numbers = [places[t.column] for t in aggregate.joint]
         if set(numbers) == set(range(len(source.inputs))):

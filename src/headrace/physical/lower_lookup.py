@@ -9,6 +9,7 @@ from sqlglot import exp
 from headrace.dialect.duck_cast import cast, duck_type
 from headrace.dialect.duck_expression import quote_name
 from headrace.logical.graph import WINDOW_COLUMNS, Derive, Graph, Lookup, Merge, Rows
+from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.plan import Plan, TransitTable
 from headrace.physical.keys import normalize_key
 from headrace.physical.result_sql import ResultSql
@@ -60,11 +61,11 @@ def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, view: 
     meets = " AND ".join(on) or "true"
     pairs = f"SELECT {listed} FROM {left} JOIN {right} ON {meets}"
     partner = f"EXISTS (SELECT 1 FROM {right} WHERE {meets})"
-    if lookup.kind == "semi":
+    if lookup.kind is JoinKind.SEMI:
         text = f"SELECT {listed} FROM {left} WHERE {partner}"
-    elif lookup.kind == "anti":
+    elif lookup.kind is JoinKind.ANTI:
         text = f"SELECT {listed} FROM {left} WHERE NOT {partner}"
-    elif lookup.kind == "inner":
+    elif lookup.kind is JoinKind.INNER:
         text = pairs
     elif keys:
         text = f"SELECT {listed} FROM {left} LEFT JOIN {right} ON {meets}"

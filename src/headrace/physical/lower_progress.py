@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headrace.logical.graph import Aggregate, Join, TemporalJoin
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_window_column
 from headrace.logical.progress_rules import AT_END, find_rules, name_column, wait_for
 from headrace.optimizer.plan import Plan, RowTable, TransitTable
@@ -91,13 +92,12 @@ def _find_needed(join: object, number: int) -> Waits:
     waits = _input_waits(join)
     if isinstance(join, TemporalJoin):
         return waits[1] if number == 0 else unite_waits(*waits)
-    if join.kind == "distinct":
+    if join.kind is JoinKind.DISTINCT:
         return waits[0]
-    bounds = join.bounds
+    bounds, other = join.bounds, 1 - number
     needed = bounds.needed(number, waits)
-    if join.kind == "inner" or (join.kind != "full" and number == 0):
+    if other not in join.kind.decided:
         return needed
-    other = 1 - number
     undecided = [w.then(bounds.step(other, number)).then(bounds.step(number, other)) for w in waits[number]]
     return unite_waits(needed, undecided)
 
@@ -114,5 +114,5 @@ def _await_step(step: Step) -> Iterator[PendingResults]:
     if isinstance(step, FindVersions):
         yield PendingResults(step.rows, step.rows, step.complete)
     elif isinstance(step, JoinRows):
-        sides = {"left": step.inputs[:1], "anti": step.inputs[:1], "full": step.inputs}.get(step.kind, ())
+        sides = [step.inputs[number] for number in step.kind.kept]
         yield from (PendingResults(side.node, side.node, side.complete) for side in sides)

@@ -50,7 +50,7 @@ def lower_temporal(
     shown = []
     for c in join.visible:
         name = quote_name(c.name)
-        fails = c.input == 1 and join.kind == "left" and condition is not None
+        fails = c.input == 1 and join.kind.kept and condition is not None
         shown.append(f"CASE WHEN {condition} THEN {name} END AS {name}" if fails else name)
     return FindVersions(
         view,
@@ -62,6 +62,6 @@ def lower_temporal(
         len(join.inputs[0].keys),
         len(tables[1].columns),
         ", ".join(shown) or "1 AS _one",
-        condition if join.kind == "inner" else None,
+        condition if not join.kind.kept else None,
         name_column(join.inputs[1].relation, join.inputs[1].time),
     )

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from headrace.logical.join_kind import JoinKind
 from headrace.program.program import (
     Compute,
     FindVersions,
@@ -25,8 +26,6 @@ from headrace.program.program import (
     Send,
     VersionNode,
 )
-
-FIRST_ONLY = ("left", "semi", "anti")  # joins that decide something of each row of their first input
 
 
 @dataclass(frozen=True)
@@ -84,13 +83,15 @@ def _find_own_obstacle(program: Program, node: str, joins: Sequence[JoinRows]) -
     """Why the rows of one of them may not be dealt while those of the others are copied."""
     for join in joins:
         inputs = [side.node for side in join.inputs]
-        if join.kind in ("full", "distinct"):
-            return f"a {join.kind} join reads it" if join.kind == "full" else "SELECT DISTINCT reads it"
+        if join.kind is JoinKind.DISTINCT:
+            return "SELECT DISTINCT reads it"
+        if 1 in join.kind.kept:
+            return f"a {join.kind} join reads it"
         if inputs.count(node) > 1:
             return "it is joined with itself"
         if node not in inputs:
             others = " and ".join(program.node(each).label for each in inputs)
             return f"{others} are joined without it"
-        if join.kind in FIRST_ONLY and inputs[0] != node:
+        if join.kind.decided and inputs[0] != node:
             return f"{program.node(inputs[0]).label} are given once, whether or not they have a partner in it"
     return None

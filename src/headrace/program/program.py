@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.time_bounds import TimeBounds
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.progress import Policy
@@ -180,7 +181,7 @@ class JoinRows:
     join: str  # the relation
     view: str
     inputs: tuple[JoinSide, ...]
-    kind: str
+    kind: JoinKind
     keys: int
     bounds: TimeBounds
     condition: str | None  # SQL over the join's columns
@@ -199,7 +200,7 @@ class FindVersions:
     versions: str
     row_columns: str  # SQL over v0…
     version_columns: str
-    kind: str
+    kind: JoinKind
     keys: int
     values: int  # of a version
     outputs: str  # SQL over the columns of both

@@ -30,6 +30,7 @@ from headrace.logical.graph import (
     StaticTable,
     Stream,
 )
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import choose_time, find_progress, read_branches, read_outputs
 from headrace.logical.rewrite import both, substitute
 from headrace.logical.time_bounds import TimeBounds
@@ -348,7 +349,7 @@ class Binder:
         columns = tuple(JoinColumn(c, 0, c) for c in rows.columns)
         keys = tuple(exp.column(exp.to_identifier(c, quoted=True)) for c in rows.columns)
         inputs = (JoinInput(rows.name, rows.name, time, keys),)
-        return Join(name, inputs, "distinct", TimeBounds(1), None, columns, (), rows.unit)
+        return Join(name, inputs, JoinKind.DISTINCT, TimeBounds(1), None, columns, (), rows.unit)
 
     def _nothing_aggregated(self, select: exp.Select) -> HeadraceError:
         for call in select.find_all(exp.Anonymous):

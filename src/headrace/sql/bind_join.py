@@ -34,7 +34,7 @@ def bind_join(
     builder = JoinBuilder(context, clauses, JoinTimes(context.graph, clauses.conjuncts, context.fail_at))
     window = clauses.window
     hops = window if window is not None and not window.tumbling else None
-    if hops is not None and clauses.is_outer and (len(items) > 2 or items[1].kind in ("semi", "anti")):
+    if hops is not None and clauses.is_outer and (len(items) > 2 or not items[1].kind.shows_both):
         raise context.fail(
             items[-1].node,
             "windows with a SLIDE join rows of common windows: inner joins, or an outer join of two inputs",

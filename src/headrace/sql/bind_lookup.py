@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from headrace.errors import SqlError
 from headrace.logical.graph import WINDOW_COLUMNS, Graph, JoinColumn, Lookup, Relation, StaticTable
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import substitute
 from headrace.sql.join_names import FromItem, Joined, join_column, used_columns
@@ -36,9 +37,9 @@ def check_table_item(
         raise fail(node, f"{table.name} is a table and has one version; leave FOR SYSTEM_TIME out, or make it a stream")
 
 
-def choose_kind(kind: str, item: FromItem, stream: str, fail: Fail) -> str:
+def choose_kind(kind: JoinKind, item: FromItem, stream: str, fail: Fail) -> JoinKind:
     """The kind of the lookup, if the table's own rows are not kept."""
-    if kind in ("right", "full"):
+    if 1 in kind.kept:
         raise fail(
             item.node,
             f"this join keeps the rows of the table {item.alias} that have no partner, but a partner may always come later, so "
@@ -53,7 +54,7 @@ def bind_lookup(
     name: str,
     done: Joined,
     item: FromItem,
-    kind: str,
+    kind: JoinKind,
     conjuncts: Sequence[exp.Expr],
     wanted: set[str],
 ) -> Joined:
@@ -77,7 +78,7 @@ def bind_lookup(
     shown = {
         flat: c
         for flat, c in columns.items()
-        if (c.input == 0 or kind in ("inner", "left"))
+        if (c.input == 0 or kind.shows_both)
         and (flat in wanted or (c.input == 0 and (c.column in times or c.name in WINDOW_COLUMNS)))
     }
     renamed = {flat: c.name for flat, c in columns.items() if c.name != flat}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from headrace.logical.graph import Graph, JoinColumn, JoinInput, Relation, StaticTable, TemporalJoin
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_progress
 from headrace.sql.bind_lookup import find_key, is_table, spell_over
 from headrace.sql.join_names import FromItem, Joined, JoinNames, used_columns
@@ -43,7 +44,7 @@ def bind_temporal(
     done: Joined,
     item: FromItem,
     moment: str,
-    kind: str,
+    kind: JoinKind,
     conjuncts: Sequence[exp.Expr],
     wanted: set[str],
     fail: Fail,
@@ -53,7 +54,7 @@ def bind_temporal(
     assert not isinstance(versions, StaticTable)  # refused before
     if any(item.node.args.get(clause) is not None for clause in ("stream_window", "within")):
         raise fail(item.node, f"{item.alias} has its time from AS OF; leave the window or WITHIN behind it out")
-    if kind not in ("inner", "left"):
+    if kind not in (JoinKind.INNER, JoinKind.LEFT):
         raise fail(item.node, f"FOR SYSTEM_TIME AS OF is for JOIN and LEFT JOIN, not for {kind.upper()} JOIN")
     time = next(iter(find_progress(graph, versions.name)), None)
     if time is None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from headrace.logical.graph import WINDOW_COLUMNS, Join, JoinColumn, JoinInput
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_progress_columns
 from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_context import BindContext
@@ -38,7 +39,7 @@ class JoinBuilder:
         groups: list[frozenset[int]],
         parts: list[Joined],
         conditions: Conditions,
-        kind: str,
+        kind: JoinKind,
         window: Sliding | None = None,
         order: str = "",
         every: TimeBounds | None = None,
@@ -92,10 +93,10 @@ class JoinBuilder:
         return out
 
     def _columns(
-        self, done: Sequence[Joined], chosen: Sequence[str], kind: str, condition: exp.Expr | None
+        self, done: Sequence[Joined], chosen: Sequence[str], kind: JoinKind, condition: exp.Expr | None
     ) -> tuple[tuple[JoinColumn, ...], tuple[JoinColumn, ...]]:
         """The columns that are read afterwards, and those that only the condition reads."""
-        shown = [i for i in range(len(done)) if i == 0 or kind not in ("semi", "anti")]
+        shown = [i for i in range(len(done)) if i == 0 or kind.shows_both]
         wanted = self.clauses.wanted_after({n for d in done for n in d.columns})
         needed = used_columns(condition) if condition is not None else set()
         columns = [JoinColumn(n, i, c) for i, d in enumerate(done) for n, c in d.columns.items()]

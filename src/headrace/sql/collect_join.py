@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from headrace.logical.graph import WINDOW_COLUMNS, StaticTable
+from headrace.logical.join_kind import JoinKind
 from headrace.sql.bind_context import FailAt
 from headrace.sql.bind_temporal import is_looked_up
 from headrace.sql.join_conditions import split_conjuncts
@@ -29,7 +30,7 @@ class SubSelectJoin:
     """EXISTS, NOT EXISTS or IN: a semi- or anti-join of what FROM gives with an item."""
 
     item: FromItem
-    kind: str
+    kind: JoinKind
     conditions: tuple[exp.Expr, ...]
 
 
@@ -49,7 +50,7 @@ class JoinClauses:
     @property
     def is_outer(self) -> bool:
         """Whether some join is not an inner one, so that they are taken as written."""
-        return any(i.kind != "inner" for i in self.items)
+        return any(i.kind is not JoinKind.INNER for i in self.items)
 
     @property
     def conjuncts(self) -> list[exp.Expr]:
@@ -90,7 +91,7 @@ def collect_join(
     for clause in ("group", "having"):
         if select.args.get(clause):
             select.set(clause, _flatten_clause(names, select, select.args[clause]))
-    outer = any(i.kind != "inner" for i in items)
+    outer = any(i.kind is not JoinKind.INNER for i in items)
     shown = {
         c.name
         for part in (*select.expressions, grouped and select.args["group"], select.args.get("having"))
@@ -167,4 +168,4 @@ def _subselect_join(names: JoinNames, node: exp.Expr, item: FromItem, own: exp.E
         if len(chosen) != 1 or isinstance(chosen[0], exp.Star):
             raise names.fail(test, "IN takes a sub-select of one column")
         out.append(exp.EQ(this=names.flatten(test.this), expression=inner.flatten(chosen[0].unalias())))
-    return SubSelectJoin(item, "anti" if isinstance(node, exp.Not) else "semi", tuple(out))
+    return SubSelectJoin(item, JoinKind.ANTI if isinstance(node, exp.Not) else JoinKind.SEMI, tuple(out))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from headrace.logical.join_kind import JoinKind
 from headrace.sql.bind_lookup import choose_kind, is_table
 from headrace.sql.build_join import JoinBuilder
 from headrace.sql.join_conditions import Conditions
@@ -22,7 +23,7 @@ def follow_outer_joins(builder: JoinBuilder) -> tuple[Joined, list[exp.Expr]]:
     where = builder.clauses.where
     items, on = _begin_with_stream(builder.clauses.items, builder.clauses.on, builder.context.fail)
     done = join_nothing(items[0])
-    kept = all(i.kind in ("inner", "left") for i in items[1:])
+    kept = all(0 not in i.kind.padded and i.kind.shows_both for i in items[1:])
     first = {items[0].flat(c) for c in items[0].relation.columns}
     early = [c for c in where if kept and (used := used_columns(c)) and used <= first]
     if early:
@@ -31,9 +32,9 @@ def follow_outer_joins(builder: JoinBuilder) -> tuple[Joined, list[exp.Expr]]:
     for k in range(1, len(items)):
         item = items[k]
         more: list[exp.Expr] = []
-        if item.kind == "inner":  # what WHERE says of an inner join may be all that bounds it
+        if item.kind is JoinKind.INNER:  # what WHERE says of an inner join may be all that bounds it
             seen = {name for one in items[: k + 1] for name in (one.flat(c) for c in one.relation.columns)}
-            safe = all(i.kind in ("inner", "left") for i in items[k:])
+            safe = all(0 not in i.kind.padded and i.kind.shows_both for i in items[k:])
             own = {item.flat(n) for n in item.relation.columns}
             more = [c for c in waiting if safe and used_columns(c) <= seen and used_columns(c) & own]
             waiting = [c for c in waiting if c not in more]
@@ -49,8 +50,8 @@ def _begin_with_stream(items: Sequence[FromItem], on: On, fail: Fail) -> tuple[S
     if is_table(second):
         raise fail(items[0].node, "write a stream before the tables it is joined with")
     kind = choose_kind(
-        {"left": "right", "right": "left"}.get(second.kind, second.kind), items[0], second.alias, fail
+        second.kind.flipped, items[0], second.alias, fail
     )
-    if second.kind in ("semi", "anti"):
+    if not second.kind.shows_both:
         raise fail(items[0].node, f"{items[0].alias} is a table, whose rows cannot be results of a stream")
     return [second, replace(items[0], kind=kind), *items[2:]], [[], on[1], *on[2:]]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from headrace.logical.join_kind import JoinKind
 from headrace.sql.bind_lookup import bind_lookup, choose_kind, is_table
 from headrace.sql.bind_temporal import bind_temporal, find_moment, is_looked_up, is_versioned
 from headrace.sql.build_join import JoinBuilder
@@ -14,7 +15,7 @@ from headrace.sql.join_names import FromItem, Joined, join_nothing, used_columns
 
 
 def join_item(
-    builder: JoinBuilder, left: Joined, item: FromItem, kind: str, conjuncts: Sequence[exp.Expr]
+    builder: JoinBuilder, left: Joined, item: FromItem, kind: JoinKind, conjuncts: Sequence[exp.Expr]
 ) -> Joined:
     """A stream or query is joined, a table or the versions of a stream are looked up."""
     context, clauses = builder.context, builder.clauses
@@ -40,14 +41,14 @@ def join_item(
 
 
 def _join_rows(
-    builder: JoinBuilder, left: Joined, item: FromItem, kind: str, conjuncts: Sequence[exp.Expr]
+    builder: JoinBuilder, left: Joined, item: FromItem, kind: JoinKind, conjuncts: Sequence[exp.Expr]
 ) -> Joined:
     right = join_nothing(item)
     parts = [*(_part_of(left, i) for i in left.items), right]
     mine, other = frozenset(range(len(left.items))), frozenset({len(left.items)})
-    flipped = kind == "right"
+    flipped = kind is JoinKind.RIGHT
     done, groups = ([right, left], [other, mine]) if flipped else ([left, right], [mine, other])
-    kind = "left" if flipped else kind
+    kind = kind.flipped if flipped else kind
     conditions = builder.times.sort(parts, conjuncts, groups)
     if any(speaks_of_windows(c) for c in conditions.rest) or any(i < 0 for i, _ in conditions.single):
         raise builder.context.fail(
@@ -56,10 +57,9 @@ def _join_rows(
     for i, one in enumerate(left.items):
         if not is_looked_up(one) and _concerns(one, left.items, conjuncts):
             builder.times.add_windows(conditions, [one, item], [i, len(left.items)])
-    kept = {"inner": (), "left": (0,), "full": (0, 1), "semi": (), "anti": (0,)}[kind]
-    conditions.rest += [c for i, c in conditions.single if i in kept]
-    conditions.single = [(i, c) for i, c in conditions.single if i not in kept]
-    window = builder.clauses.window if kind in ("left", "full") else None
+    conditions.rest += [c for i, c in conditions.single if i in kind.kept]
+    conditions.single = [(i, c) for i, c in conditions.single if i not in kind.kept]
+    window = builder.clauses.window if kind.padded else None
     if window is not None and not window.tumbling and conditions.windows:
         raise builder.context.fail(
             item.node, "windows with a SLIDE, and equal windows beside them, in an outer join: leave one out"

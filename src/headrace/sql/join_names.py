@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from headrace.logical.graph import WINDOW_COLUMNS, Relation, StaticTable
+from headrace.logical.join_kind import JoinKind
 from headrace.sql.error_places import suggest
 from headrace.sql.names import fold_name
 from headrace.sql.scope import NO_OVER, Fail, output_name, written
@@ -24,7 +25,7 @@ class FromItem:
     relation: Relation | StaticTable
     alias: str
     node: exp.Expr  # where it is written
-    kind: str = "inner"  # how it is joined to those before it
+    kind: JoinKind = JoinKind.INNER  # how it is joined to those before it
     on: exp.Expr | None = None
     using: tuple[str, ...] = ()
 
@@ -127,7 +128,7 @@ class JoinNames:
         if len(mine) != 1 or not others:
             return None
         kinds = {item.kind for item, _ in others}
-        if not kinds & {"right", "full"}:
+        if not any(0 in kind.padded for kind in kinds):
             return join_column(mine[0])
         each = [join_column(name) for name in (*mine, *(item.flat(c) for item, c in others))]
         return exp.Coalesce(this=each[0], expressions=each[1:])

@@ -13,6 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.logical.graph import WINDOW_COLUMNS
+from headrace.logical.join_kind import JoinKind
 from headrace.logical.order_joins import JoinStep, order_joins
 from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_temporal import is_looked_up
@@ -45,7 +46,7 @@ def pool_inner_joins(builder: JoinBuilder, window: Sliding | None) -> tuple[Join
     for item in filter(is_looked_up, clauses.items):
         inside |= {item.flat(c) for c in item.relation.columns}
         mine, waiting = _divide(waiting, inside)
-        done = join_item(builder, done, item, "inner", mine)
+        done = join_item(builder, done, item, JoinKind.INNER, mine)
     return done, [*rest, *waiting]
 
 
@@ -96,7 +97,7 @@ def _build_tree(
             done.append(parts[part])
             groups.append(frozenset({part}))
     mine = _across(conditions, parts, {i: k for k, group in enumerate(groups) for i in group})
-    return builder.build(done, groups, parts, mine, "inner", window, order, bounds)
+    return builder.build(done, groups, parts, mine, JoinKind.INNER, window, order, bounds)
 
 
 def _across(conditions: Conditions, parts: Sequence[Joined], place: dict[int, int]) -> Conditions:

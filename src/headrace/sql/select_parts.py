@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from headrace.logical.join_kind import JoinKind
 from headrace.sql.join_conditions import split_conjuncts
 from headrace.sql.join_names import FromItem
 from headrace.sql.scope import Fail
@@ -29,12 +30,12 @@ _REFUSED = {
     "sort": "SORT BY: results are published once, in any order; order them when you read them",
 }
 _JOINS = {  # as sqlglot spells them -> as we do
-    **dict.fromkeys(("", "inner", "cross"), "inner"),
-    **dict.fromkeys(("left", "left outer"), "left"),
-    **dict.fromkeys(("right", "right outer"), "right"),
-    **dict.fromkeys(("full", "full outer"), "full"),
-    **dict.fromkeys(("left semi", "semi"), "semi"),
-    **dict.fromkeys(("left anti", "anti"), "anti"),
+    **dict.fromkeys(("", "inner", "cross"), JoinKind.INNER),
+    **dict.fromkeys(("left", "left outer"), JoinKind.LEFT),
+    **dict.fromkeys(("right", "right outer"), JoinKind.RIGHT),
+    **dict.fromkeys(("full", "full outer"), JoinKind.FULL),
+    **dict.fromkeys(("left semi", "semi"), JoinKind.SEMI),
+    **dict.fromkeys(("left anti", "anti"), JoinKind.ANTI),
 }
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.balance.simulate.paper_cluster import PaperCluster
+from benchmarks.balance.simulate.paper_cluster import PaperCluster
 from headrace.balance.statistics import Flags, Floats, Owners, sum_by_slot
 
 

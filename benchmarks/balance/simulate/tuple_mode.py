@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.balance.simulate.move_phase import MovePhase
+from benchmarks.balance.simulate.paper_cluster import CpuLoad, Disturbance, PaperCluster
+from benchmarks.balance.simulate.spill_rotation import SpillRotation
 from headrace.balance.decision import Policy, find_moves
-from headrace.balance.simulate.move_phase import MovePhase
-from headrace.balance.simulate.paper_cluster import CpuLoad, Disturbance, PaperCluster
-from headrace.balance.simulate.spill_rotation import SpillRotation
 from headrace.balance.statistics import (
     Floats,
     Owners,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from headrace.balance.simulate.paper_cluster import PaperCluster
+from benchmarks.balance.simulate.paper_cluster import PaperCluster
 from headrace.balance.statistics import Flags, Floats, Owners
 
 ORDERED, PAUSED, TRAVELS, ARRIVED, INSTALLED, DONE = range(6)

@@ -1,8 +1,8 @@
 """A simulator that runs the policies of this package: the paper's cluster in tuple mode, Spark's micro-batches
 in batch mode."""
 
-from headrace.balance.simulate.batch_mode import BatchCluster, BatchRun, simulate_batches
-from headrace.balance.simulate.paper_cluster import (
+from benchmarks.balance.simulate.batch_mode import BatchCluster, BatchRun, simulate_batches
+from benchmarks.balance.simulate.paper_cluster import (
     CpuLoad,
     MemoryLoss,
     PaperCluster,
@@ -10,7 +10,7 @@ from headrace.balance.simulate.paper_cluster import (
     spread_80_20,
     spread_evenly,
 )
-from headrace.balance.simulate.tuple_mode import TupleRun, simulate_tuples
+from benchmarks.balance.simulate.tuple_mode import TupleRun, simulate_tuples
 
 __all__ = [
     "BatchCluster",
