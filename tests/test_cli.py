@@ -167,6 +167,7 @@ def manifest(version: int, name: str, size: int, segment: SegmentMeta) -> Manife
         late={},
         report=batch_report(version).to_json(),
         created_at=1.7e9,
+        promises={"flows": {"window_end": Frontier(T0 + 50_000_000)}},
     )
 
 
@@ -541,7 +542,8 @@ def test_state_as_json(checkpoint: str) -> None:
     assert found["batch"] == 2
     assert found["streams"][0]["lag"] == 5_000_000
     assert found["queries"] == [
-        {"query": "flows", "rows": 4, "files": 2, "bytes": found["queries"][0]["bytes"]}
+        {"query": "flows", "rows": 4, "files": 2, "bytes": found["queries"][0]["bytes"],
+         "complete_to": {"window_end": T0 + 50_000_000}, "unit": "us"}
     ]
     assert found["nodes"][0]["rows"] == 4
     assert [(p["pid"], p["slot"], p["rows"]) for p in found["mini_partitions"]] == [(0, 0, 3), (5, 1, 1)]
@@ -551,7 +553,7 @@ def test_state_as_json(checkpoint: str) -> None:
 def test_state_as_table(checkpoint: str) -> None:
     """The same for people."""
     text = call("state", checkpoint).stdout
-    for word in ("2024-01-01 00:00:55", "5 s", "flows", "mini-partitions"):
+    for word in ("2024-01-01 00:00:55", "5 s", "flows", "mini-partitions", "complete to", "2024-01-01 00:00:50"):
         assert word in text
 
 

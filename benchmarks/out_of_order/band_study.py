@@ -19,7 +19,7 @@ from benchmarks.out_of_order.arrivals import SCHEMA_SQL, SECOND, START, Arrivals
 from benchmarks.out_of_order.band_joins import JOINS, MINUTE, Counts
 from benchmarks.out_of_order.kernel_join import BACK, FLOW, bound_of, keyed
 from headrace.program.program import PaneNode
-from headrace.progress import Frontier
+from headrace.progress import bound_at
 from headrace.testing import LocalRun
 
 QUERY = """
@@ -69,7 +69,7 @@ def run_join(name: str, run: LocalRun, m1: Arrivals, m2: Arrivals, steps: Steps)
     latencies, waits, used = [], [], 0.0
     allowed: dict[int, int] = {}
     for number, (one, two) in enumerate(batches):
-        frontiers = {"m1": Frontier(pc.max(one["_t"]).as_py()), "m2": Frontier(pc.max(two["_t"]).as_py())}
+        frontiers = {"m1": bound_at(pc.max(one["_t"]).as_py()), "m2": bound_at(pc.max(two["_t"]).as_py())}
         started = time.process_time()
         join.absorb(one, two)
         told = time.process_time()

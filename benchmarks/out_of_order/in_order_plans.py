@@ -140,7 +140,7 @@ class AgnosticTumblingJoin:
 
     def __init__(self, program: Program, streams: Sequence[Sequence[str]]) -> None:
         self.join, self.streams, self.inputs = KernelJoin(program), streams, (HeldRows(), HeldRows())
-        self.frontiers = {s: Frontier(None) for names in streams for s in names}
+        self.frontiers = {s: Frontier() for names in streams for s in names}
 
     def absorb(self, tables: Mapping[str, pa.Table], sql: str) -> pa.Table | None:
         """`sql` over the new results."""

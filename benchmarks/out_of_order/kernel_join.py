@@ -102,7 +102,7 @@ class KernelJoin:
             if now.num_rows:
                 one.absorb(now)
             one.advance(LOWEST, LOWEST)
-            inputs.append(one)
+            inputs.append(one.delta())
         define_join(self.space, self.step, inputs, (Interval(), Interval()), (None, None))
         view = self.step.view
         return None if self.space.is_empty(view) else self.space.query(sql, view)

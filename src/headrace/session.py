@@ -405,7 +405,7 @@ class Session:
         if plan is None or name not in plan.schemas:
             raise OptionError(f"checkpoint {store.uri} has no query {name!r}")
         log = ManifestLog(store)
-        return Results(log, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark)
+        return Results(log, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark, name)
 
 
 def _copy_binder(binder: Binder) -> Binder:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.program.program import FindVersions, JoinRows
 from headrace.progress import LOWEST, NOTHING_KNOWN, Frontier
 from headrace.progress.advance_program import Interval, ProgressRule, advance_program, hold_back, pair_up
 from headrace.progress.monotone_steps import Shift
@@ -16,9 +17,11 @@ from headrace.progress.waits import Back, Floor, Wait, meld_waits
 from headrace.testing import LocalRun
 
 SECOND = 1_000_000
-SCRIPT = """
+STREAMS = """
 CREATE STREAM a (ts TIMESTAMP, k INT, v INT) PROGRESSING ON ts SLACK 3 SECONDS FROM 'memory';
 CREATE STREAM b (ts TIMESTAMP, k INT, v INT) PROGRESSING ON ts ORDERED FROM 'memory';
+"""
+SCRIPT = f"""{STREAMS}
 CREATE QUERY every AS SELECT ts, k FROM a UNION ALL SELECT ts + INTERVAL 2 SECONDS, k FROM b;
 CREATE QUERY counts AS SELECT k, count(*) AS n FROM every [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k;
 CREATE QUERY tops AS SELECT max(n) AS n FROM counts [RANGE 30 SECONDS];
@@ -135,3 +138,38 @@ def test_a_thousand_relations_take_milliseconds() -> None:
         advance_program(rules, streams)
         times.append(time.perf_counter() - began)
     assert min(times) < 0.01
+
+
+BAND = "y.ts BETWEEN x.ts - INTERVAL 4 SECONDS AND x.ts + INTERVAL 7 SECONDS"
+NEEDED = {  # with the streams at A and B: from where on rows of x and of y are needed, and may be without a partner
+    f"SELECT x.ts AS t FROM a x JOIN b y ON x.k = y.k AND {BAND}": (("B - 7", "A - 4"), ("B - 7", "A - 4")),
+    f"SELECT x.ts AS t FROM a x LEFT JOIN b y ON x.k = y.k AND {BAND}": (("B - 7", "min(A - 4, B - 11)"), ("B - 7", "A - 4")),
+    f"SELECT x.ts AS t FROM a x FULL JOIN b y ON x.k = y.k AND {BAND}": (
+        ("min(B - 7, A - 11)", "min(A - 4, B - 11)"), ("B - 7", "A - 4"),
+    ),
+    f"SELECT x.ts AS t FROM a x LEFT ANTI JOIN b y ON x.k = y.k AND {BAND}": (("B - 7", "min(A - 4, B - 11)"), ("B - 7", "A - 4")),
+    f"SELECT x.ts AS t FROM a x LEFT SEMI JOIN b y ON x.k = y.k AND {BAND}": (("B - 7", "min(A - 4, B - 11)"), ("B - 7", "A - 4")),
+    "SELECT DISTINCT ts AS t FROM a": (("A",), ()),
+    "SELECT x.ts AS t FROM a x LEFT JOIN b FOR SYSTEM_TIME AS OF x.ts AS y ON x.k = y.k": (("B", "min(A, B)"), ("B",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", NEEDED)
+@pytest.mark.parametrize(("a", "b"), [(100, 100), (100, 91), (100, 150)])
+def test_what_a_join_needs_and_decides(query: str, a: int, b: int) -> None:
+    """Rows are kept until nobody who comes can meet them, and as long as the join has not decided who is alone."""
+    needed, complete = NEEDED[query]
+    program = LocalRun(f"{STREAMS}CREATE QUERY q AS {query};").program
+    (step,) = (s for level in program.levels for s in level.steps if isinstance(s, (JoinRows, FindVersions)))
+    streams = {"a": Frontier(a * SECOND), "b": Frontier(b * SECOND)}
+    progress = advance_program(program.rules, pair_up(streams, streams))
+
+    def ticks(texts: tuple[str, ...]) -> list[int]:
+        return [eval(text, {"A": a, "B": b, "min": min}) * SECOND for text in texts]
+
+    if isinstance(step, FindVersions):
+        nodes, sides = [step.rows, step.versions], [step.complete]
+    else:
+        nodes, sides = [s.node for s in step.inputs], [s.complete for s in step.inputs][: len(complete)]
+    assert [progress[f"{node} needed"].after.bound for node in nodes] == ticks(needed)
+    assert [progress[side].after.bound for side in sides] == ticks(complete)

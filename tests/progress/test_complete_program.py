@@ -116,6 +116,18 @@ def test_what_stands_on_the_end_of_joined_windows_is_flushed(query: str, expecte
     assert sorted(run.rows("q"), key=repr) == sorted(expected, key=repr)
 
 
+def test_the_largest_tick_of_joined_windows_is_their_end() -> None:
+    """A windowed relation holds the last tick of its window, a join of two the end, as does a lookup of versions by it."""
+    versions = "SELECT sa.window_end AS until, b.v AS v FROM sa LEFT JOIN b FOR SYSTEM_TIME AS OF sa.window_end ON sa.k = b.k"
+    run = LocalRun(f"{STREAMS}{JOINED}CREATE QUERY q AS {versions};")
+    found = find_largest(run.program.rules, {"a": SECOND, "b": 6 * SECOND})
+    assert (found["sa.window_end"], found["sb.window_end"]) == (5 * SECOND - 1, 10 * SECOND - 1)
+    assert (found["p.until"], found["q.until"]) == (5 * SECOND, 5 * SECOND)
+    rows = next(n for n in run.program.row_nodes() if n.label.startswith("rows of sa") and not n.feeds and found[n.name] == 5 * SECOND)
+    completion = find_completion(run.program.rules, run.program.pending, {"a": SECOND, "b": 6 * SECOND})
+    assert completion == {"a": 5 * SECOND, "b": 10 * SECOND}, rows.label
+
+
 def test_a_flush_goes_no_further_than_windows_ask() -> None:
     """A stream is flushed for its own windows, not for those of another."""
     run = LocalRun(f"{STREAMS}CREATE QUERY x AS SELECT count(*) AS n FROM a [RANGE 5 SECONDS];\nCREATE QUERY y AS SELECT ts FROM b;")

@@ -82,5 +82,6 @@ def manifest(version: int, **changes: Any) -> Manifest:
         "created_at": 1234.5,
         "flush": version % 2 == 0,
         "engine": {"headrace": "0.1.0"},
+        "promises": {"flows": {"window_end": Frontier(90 * version)}, "heavy": {"t": Frontier(), "u": Frontier(7)}},
     }
     return Manifest(**{**fields, **changes})

@@ -331,8 +331,8 @@ class Slot:
         return rows.delta()
 
     def _find_versions(self, step: FindVersions) -> None:
-        complete = self._progress[step.complete]
-        define_versions(self.space, step, self._delta(step.rows), self._delta(step.versions), complete)
+        rows, versions = self._delta(step.rows), self._delta(step.versions)
+        define_versions(self.space, step, rows, versions, self._progress[step.complete])
 
     def _send(self, step: Send) -> Iterator[pa.RecordBatch]:
         node = self.program.node(step.node)

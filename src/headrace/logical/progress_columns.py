@@ -130,9 +130,16 @@ def _pass_probe(node: exp.Expr, probe: Mapping[str, ProgressColumn]) -> Progress
 
 def read_outputs(graph: Graph, relation: Derive, inner_of: Inner | None = None) -> dict[str, ProgressColumn]:
     """The outputs of a selection of raw rows that carry progress, in whatever unit."""
-    read: Inner = inner_of or (lambda n: find_progress_columns(graph, n))
+    read = _read_once(graph, relation.input, inner_of)
     each = {n: apply_function(e, lambda node: _pass_node(graph, relation, node, read)) for n, e in relation.outputs}
     return {n: one for n, one in each.items() if isinstance(one, ProgressColumn)}
+
+
+def _read_once(graph: Graph, name: str, inner_of: Inner | None = None) -> Inner:
+    """How the columns of relations are found, of which one will be asked for often."""
+    read: Inner = inner_of or (lambda n: find_progress_columns(graph, n))
+    found = read(name)
+    return lambda n: found if n == name else read(n)
 
 
 def explain_no_progress(graph: Graph, name: str, column: str | None = None) -> str:
@@ -143,7 +150,7 @@ def explain_no_progress(graph: Graph, name: str, column: str | None = None) -> s
             reasons += [apply_branch(graph.streams, branch, e) for n, e in branch.columns if column in (None, n)]
     elif isinstance(relation, Derive) and not graph.is_windowed(name):
         chosen = [e for n, e in relation.outputs if column in (None, n)]
-        inner: Inner = lambda n: find_progress_columns(graph, n)  # noqa: E731
+        inner = _read_once(graph, relation.input)
         reasons += [apply_function(e, lambda node: _pass_node(graph, relation, node, inner)) for e in chosen]
     return next((reason for reason in reasons if isinstance(reason, str)), "")
 
@@ -187,7 +194,7 @@ def find_waits(graph: Graph, aggregate: Aggregate, inner_of: Inner | None = None
     return inner[column].waits if column in inner else ()
 
 
-def find_window_column(graph: Graph, aggregate: Aggregate, inner: Mapping[str, ProgressColumn]) -> str:
+def find_window_column(graph: Graph, aggregate: Aggregate, inner: Mapping[str, ProgressColumn] | None = None) -> str:
     """The column of what an aggregation reads that its windows are on; "" if none carries progress."""
     if graph.is_windowed(aggregate.input):
         return "window_end"
@@ -198,11 +205,12 @@ def find_time(graph: Graph, aggregate: Aggregate, columns: Mapping[str, Progress
     """The column of raw rows that the windows of an aggregation are on: the one it names, or the only one that is no function of
     another.
     """
-    inner, source = columns or find_progress_columns(graph, aggregate.input), graph.relations[aggregate.input]
+    source = graph.relations[aggregate.input]
+    if aggregate.on is None and isinstance(source, Rows):
+        return source.time
+    inner = columns or find_progress_columns(graph, aggregate.input)
     if aggregate.on is not None:
         return next((c for c in inner if c.lower() == aggregate.on.lower()), None)
-    if isinstance(source, Rows):
-        return source.time
     plain = [n for n, one in inner.items() if not one.applied] or list(inner)
     return plain[0] if len(plain) == 1 else None
 

@@ -1,16 +1,21 @@
 """How progress passes through every relation (document 003, chapters 6 to 8).
 
-`logical/progress_columns.py` takes progress down the query graph, as waits for streams; `progress/propagate.py` states
-the rule of each kind of relation on frontiers, with its law, and a test holds the two together. The rule of joins is
-`logical/time_bounds.py`.
+`logical/progress_columns.py` takes progress down the query graph, as waits for streams, by a rule for each kind of
+relation; that of joins is `logical/time_bounds.py`. `progress/propagate.py` states the rules on frontiers, with their laws,
+and a test holds the two together. A run follows the same rules one relation after the other (`progress/advance_program.py`).
 """
 
 from __future__ import annotations
 
-from headrace.logical.progress_columns import find_progress
+from headrace.logical.apply_function import ProgressColumn
+from headrace.logical.progress_columns import find_progress_columns
 from headrace.optimizer.plan import Passage, Plan
 
 
 def pass_progress(plan: Plan) -> Plan:
     graph = plan.graph
-    return plan.with_(passages={n: Passage(graph.streams_of(n), find_progress(graph, n)) for n in plan.relations})
+    known: dict[str, dict[str, ProgressColumn]] = {}
+    for name in plan.relations:  # inputs first
+        known[name] = find_progress_columns(graph, name, known.__getitem__)
+    waits = {name: {column: one.waits for column, one in found.items()} for name, found in known.items()}
+    return plan.with_(passages={name: Passage(graph.streams_of(name), found) for name, found in waits.items()})

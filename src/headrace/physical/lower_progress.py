@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
+from headrace.logical.graph import Aggregate, Join, TemporalJoin
 from headrace.logical.join_kind import JoinKind
-from headrace.logical.progress_columns import find_progress_columns, find_window_column
+from headrace.logical.progress_columns import find_window_column
 from headrace.logical.progress_rules import AT_END, find_rules, name_column, wait_for
 from headrace.optimizer.plan import Plan, RowTable, TransitTable
 from headrace.program.program import FindVersions, JoinRows, JointNode, Node, PaneNode, RowNode, Step, Ways
@@ -37,8 +37,8 @@ def lower_pending(nodes: Iterable[Node], steps: Iterable[Step]) -> tuple[Pending
 
 def list_promised(plan: Plan) -> tuple[tuple[str, str, str], ...]:
     """Of every query the columns that carry progress, and their rules."""
-    graph, shown = plan.graph, [name for name in plan.relations if name in plan.schemas]
-    return tuple((name, c, name_column(name, c)) for name in shown for c in find_progress_columns(graph, name))
+    shown = [name for name in plan.relations if name in plan.schemas]
+    return tuple((name, c, name_column(name, c)) for name in shown for c in plan.passages[name].columns)
 
 
 def find_ways(stream: str, waits: Waits) -> Ways:
@@ -68,13 +68,9 @@ def _list_table_rules(plan: Plan, id_: str, node: Node) -> Iterator[ProgressRule
     else:
         aggregate = graph.relations[table.members[0]]
         assert isinstance(aggregate, Aggregate)
-        waits = wait_for(aggregate.input, _window_column(graph, aggregate))
+        waits = wait_for(aggregate.input, find_window_column(graph, aggregate))
         by_group = isinstance(node, PaneNode) and bool(node.groups)
         yield ProgressRule(node.name, waits, waits, level=node.level, by_group=by_group)
-
-
-def _window_column(graph: Graph, aggregate: Aggregate) -> str:
-    return find_window_column(graph, aggregate, find_progress_columns(graph, aggregate.input))
 
 
 def _list_side_rules(plan: Plan, step: JoinRows) -> Iterator[ProgressRule]:
@@ -98,11 +94,10 @@ def _find_needed(join: object, number: int) -> Waits:
         return waits[1] if number == 0 else unite_waits(*waits)
     if join.kind is JoinKind.DISTINCT:
         return waits[0]
-    bounds = join.bounds
+    bounds, other = join.bounds, 1 - number
     needed = bounds.needed(number, waits)
-    if 1 - number not in join.kind.decided:
+    if other not in join.kind.decided:
         return needed
-    other = 1 - number
     undecided = [w.then(bounds.step(other, number)).then(bounds.step(number, other)) for w in waits[number]]
     return unite_waits(needed, undecided)
 
@@ -119,5 +114,5 @@ def _await_step(step: Step) -> Iterator[PendingResults]:
     if isinstance(step, FindVersions):
         yield PendingResults(step.rows, step.rows, step.complete)
     elif isinstance(step, JoinRows):
-        sides = [step.inputs[i] for i in step.kind.kept]
+        sides = [step.inputs[number] for number in step.kind.kept]
         yield from (PendingResults(side.node, side.node, side.complete) for side in sides)

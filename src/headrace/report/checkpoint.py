@@ -109,6 +109,8 @@ def _queries(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
                 "rows": sum(file.rows for file in files),
                 "files": len(files),
                 "bytes": sum(file.bytes for file in files),
+                "complete_to": last.find_completeness(name),
+                "unit": last.report.get("queries", {}).get(name, {}).get("unit", "us"),
             }
         )
     return found
@@ -173,7 +175,9 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
         for one in summary["streams"]
     )  # fmt: skip
     queries = (
-        (q["query"], f"{q['rows']:,}", f"{q['files']:,}", text.size(q["bytes"])) for q in summary["queries"]
+        (q["query"], f"{q['rows']:,}", f"{q['files']:,}", text.size(q["bytes"]),
+         ", ".join(text.ticks(tick, q["unit"]).split(".")[0] for tick in q["complete_to"].values()) or text.NONE)
+        for q in summary["queries"]
     )
     nodes = (
         (
@@ -205,7 +209,7 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
     parts: list[RenderableType] = [
         head,
         draw_table("streams", ("stream", "rows", "max", "low-watermark", "lag", "late", "rejected"), streams),
-        draw_table("results", ("query", "rows", "files", "size"), queries),
+        draw_table("results", ("query", "rows", "files", "size", "complete to"), queries),
         draw_table("state by node", ("node", "segments", "rows", "size", "mini-partitions", "panes of"), nodes),
         draw_table("state by slot", ("slot", "mini-partitions", "rows", "size"), slots),
         draw_table("largest mini-partitions", ("node", "pid", "slot", "rows", "size", "segments"), rows),

@@ -70,11 +70,21 @@ class StreamReport:
         return now - self.low_watermark / 1e6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class QueryReport:
-    """One query in one batch: result rows published."""
+    """One query in one batch: result rows published, and by column that carries progress, in ticks, up to where the results are
+    all there: windows that end there or before, rows before that.
+    """
 
     results: int
+    complete_to: Mapping[str, int] = field(default_factory=dict)
+    unit: Unit = "us"
+
+    def __repr__(self) -> str:
+        """As a reader of `run.progress()` wants it: times, not microseconds."""
+        shown = {name: (_time(tick, self.unit) or tick) for name, tick in self.complete_to.items()}
+        listed = [f"{name}={v.isoformat() if isinstance(v, datetime) else v}" for name, v in shown.items()]
+        return f"QueryReport(results={self.results}{', complete_to ' + ', '.join(listed) if listed else ''})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,14 @@ def make_report(
         seconds=time.time() - started,
         started_at=started,
         streams=streams,
-        queries={q: QueryReport(sum(f.rows for f in manifest.results.get(q, ()))) for q in program.schemas},
+        queries={
+            q: QueryReport(
+                sum(f.rows for f in manifest.results.get(q, ())),
+                manifest.find_completeness(q),
+                graph.relations[q].unit,  # type: ignore[arg-type]
+            )
+            for q in program.schemas
+        },
         open_windows=count_open_windows(program, manifest),
         state_bytes=sum(m.live_bytes for m in manifest.segments),
         state_rows=sum(m.live_rows for m in manifest.segments),

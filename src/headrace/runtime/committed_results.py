@@ -32,6 +32,15 @@ class Results:
     files: Callable[[], list[ResultFile]]
     schema: pa.Schema
     session: Callable[[], SparkSession] | None = None
+    query: str | None = None
+
+    @property
+    def complete_to(self) -> dict[str, int]:
+        """By column that carries progress, in ticks, up to where all results are there: windows that end there or before, rows
+        before that. What comes later has later ones. Of late rows nothing is known.
+        """
+        last = self.log.latest()
+        return last.find_completeness(self.query) if last is not None and self.query is not None else {}
 
     def arrow(self) -> pa.Table:
         for _ in range(_ATTEMPTS):

@@ -259,7 +259,7 @@ class Driver:
         """The committed results of a query."""
         if name not in self.file.schemas:
             raise OptionError(f"there is no query {name!r}." + suggest(name, self.file.schemas))
-        return Results(self.log, lambda: self.log.results(name), schema_of(self.file.schemas[name]), session)
+        return Results(self.log, lambda: self.log.results(name), schema_of(self.file.schemas[name]), session, name)
 
     def late(self, stream: str, session: Callable[[], Any] | None = None) -> Results:
         """The late and unusable rows of a stream, with the reason."""

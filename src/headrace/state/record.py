@@ -189,6 +189,11 @@ class Manifest:
     promises: dict[str, dict[str, Frontier]] = field(default_factory=dict)  # query -> column -> what will not come any more
 
 
+    def find_completeness(self, query: str) -> dict[str, int]:
+        """By column that carries progress, up to where the results of a query are all there, where anything is known."""
+        return {column: one.bound for column, one in self.promises.get(query, {}).items() if one.is_known}
+
+
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """The first line of a manifest."""
