@@ -86,4 +86,5 @@ def take_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
         return taken
 
     monkeypatch.setattr(slot_turns, "choose_pieces", choose)
-    monkeypatch.setattr(slot_turns, "PIECE", rng.choice([1, 2, 10_000]))
+    piece = rng.choice([1, 2, 10_000])
+    monkeypatch.setattr(slot_turns, "find_piece", lambda busy, most: piece)

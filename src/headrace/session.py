@@ -324,12 +324,14 @@ class Session:
     def _make_plan(self) -> Plan:
         """The plan of a run, on the session's checkpoint if that can be continued."""
         from headrace.runtime.continue_plan import preview_plan
+        from headrace.runtime.source_path import find_flat_streams
 
+        flat = find_flat_streams(self.graph, self._bases)
         graph, settings = self.graph, Settings(partition_by=self._partition_by)
         if self._checkpoint is not None:
             store = Store.open(self._checkpoint)
             graph, settings = preview_plan(store, graph, self._user, self._partition_by) or (graph, settings)
-        return optimize(graph, DuckTyper(graph, self._user), replace(settings, user=self._user))
+        return optimize(graph, DuckTyper(graph, self._user), replace(settings, user=self._user, flat=flat))
 
     def _read_rates(self) -> RateStatistics | None:
         """What the last batches of this session's checkpoint measured."""

@@ -45,6 +45,23 @@ def test_a_lonely_row_near_the_birth_is_held_back(tmp_path: Path) -> None:
     run.close()
 
 
+def test_lonely_rows_near_the_birth_in_windows_that_slide(tmp_path: Path) -> None:
+    """A row counts, once for each of its windows, from the first tick on whose partners the join has all
+    seen.
+    """
+    path = str(tmp_path / "checkpoint")
+    before = LocalRun(STREAMS, path=path)
+    before.push(a=[(10, 1)], b=[(10, 1)])
+    before.close()
+    windows = "a [RANGE 6 SLIDE 3] LEFT JOIN b [RANGE 6 SLIDE 3]"
+    left = f"CREATE QUERY q AS SELECT a.ts, b.ts AS other FROM {windows} ON a.k = b.k;"
+    run = LocalRun(STREAMS + left, path=path)
+    run.push(a=[(11, 1), (14, 1), (15, 1), (16, 1)], b=[(50, 2)])
+    run.push(a=[(60, 1)])
+    assert run.rows("q") == [(15, None), (15, None), (16, None), (16, None)]
+    run.close()
+
+
 JOINED = """
 CREATE STREAM c (ts BIGINT, k INT) PROGRESSING ON ts ORDERED FROM 'memory';
 CREATE QUERY two AS SELECT a.ts, b.ts AS other FROM a JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts - 5 AND a.ts + 2;

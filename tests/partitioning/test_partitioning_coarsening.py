@@ -13,9 +13,11 @@ from sqlglot import exp
 
 from headrace.dialect.duck import translate
 from headrace.partitioning.coarsening import (
+    BitMask,
     Coarsening,
     Constant,
     DelimitedPrefix,
+    FloorDivision,
     Identity,
     TimeTruncation,
     TruncatedDivision,
@@ -232,6 +234,9 @@ def test_divisors_at_the_edge_of_the_type() -> None:
     """The smallest integer is the only one that a division by its own size keeps apart; beyond that none is."""
     assert make_truncated_division(2**31, 32) == TruncatedDivision(2**31)
     assert make_truncated_division(2**31 + 1, 32) == Constant()
+    assert make_floor_division(2**31 - 1, 32) == FloorDivision(2**31 - 1)
+    for beyond in (2**31 + 1, 2**32 - 1, 2**33, 2**40 + 3):  # only the sign is left
+        assert make_floor_division(beyond, 32) == make_mask(-(2**31), 32) == BitMask(-(2**31))
     assert make_remainder(2**31 + 1, 32) == Identity()
 
 

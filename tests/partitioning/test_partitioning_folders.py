@@ -227,6 +227,40 @@ def test_explain_says_so() -> None:
     assert "that it is partitioned by src is not used" in odd.explain()
 
 
+@pytest.mark.parametrize(
+    ("files", "flat"),
+    [
+        ([], False),
+        (["a.parquet"], True),
+        (["a.parquet", "b.parquet", "_SUCCESS", ".hidden/c.parquet"], True),
+        (["src=1/a.parquet"], False),
+        (["a.parquet", "part-1/b.parquet"], False),
+    ],
+)
+def test_explain_sees_that_files_lie_flat(tmp_path: Path, files: list[str], flat: bool) -> None:
+    """With all files in one folder one slot would read them all: rows go through the exchange, and EXPLAIN
+    says why.
+    """
+    (tmp_path / "data").mkdir()
+    for name in files:
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).touch()
+    text = hr.Session().sql(FILES, base=tmp_path).explain()
+    why = "that it is partitioned by src is not used, since its files all lie in one folder\n"
+    assert (why in text) == flat
+    assert ("no exchange: partitioned by src in the source" in text) != flat
+    assert ("1 exchange," in text) == flat
+
+
+def test_files_that_turn_out_to_lie_flat_are_noted() -> None:
+    """A run that began before the first file reads by folder: that all files came in one is said, once."""
+    for folder, expected in (("", [1, 0]), ("a", [0, 0])):
+        run = LocalRun(SPLIT + QUERIES, slots=3)
+        reports = [BatchReport.from_json(run.push(tcp={folder: [(t, 1, 1, 1)]}).report) for t in (1, 2)]
+        assert [sum("one slot reads them all" in note for note in r.notes) for r in reports] == expected
+        run.close()
+
+
 def test_source_tasks_read_only_what_they_need() -> None:
     """Progress, and the columns of tables that the exchange brings rows to; slots read the others."""
     for queries, told, own in ((FILES, ("ts",), ("ts", "src", "dest")), (FILES + SIZES, ("ts", "len"), ("ts", "src", "dest"))):

@@ -134,3 +134,25 @@ def test_state_by_folder_needs_tasks_that_read(spark: Any, tmp_path: Path) -> No
         drained(spark, tmp_path / "c", stream(path) + QUERIES + odd)
     run = drained(spark, tmp_path / "d", stream(path) + QUERIES + odd)
     assert not run.driver.plan.by_folder
+
+
+def find_busy(run: Run, label: str) -> set[int]:
+    """The mini-partitions that have state of a table."""
+    nodes = {n.name for n in run.driver.program.nodes if n.label == label}
+    return {pid for meta in run.manifest.segments for pid in meta.pids if meta.node in nodes}
+
+
+def test_files_in_one_folder_go_through_the_exchange(spark: Any, tmp_path: Path) -> None:
+    """The clause is true, but one slot would read everything; the results are those of a set without it."""
+    for file in write_folders(tmp_path / "folders", 1_200).glob("*/*"):
+        (tmp_path / "flat").mkdir(exist_ok=True)
+        file.rename(tmp_path / "flat" / f"{file.parent.name}-{file.name}")
+    runs = [
+        drained(spark, tmp_path / name, stream(tmp_path / "flat", clause) + QUERIES, slots=3)
+        for name, clause in (("said", "PARTITIONED BY (src)"), ("unsaid", ""))
+    ]
+    assert not runs[0].driver.plan.by_folder
+    assert tables(runs[0]) == tables(runs[1]) and all(tables(runs[0]).values())
+    (label,) = (t.label for t in runs[0].driver.plan.tables.values() if t.level == 0)
+    assert len(find_busy(runs[0], label)) > 10
+

@@ -127,7 +127,7 @@ def test_a_table_that_is_not_state_is_our_fault(store: Store) -> None:
     good = state_table([1, 2])
     null = good.set_column(0, "pid", pa.array([None, 1], pa.uint16()))
     wide = good.set_column(0, "pid", pa.array([1, 2], pa.int32()))
-    for table in (state_table([2, 1]), null, wide, good.drop_columns("pid")):
+    for table in (state_table([2, 1]), state_table([1, 2, 1]), null, wide, good.drop_columns("pid")):
         with pytest.raises(InternalError, match="state of flows"):
             write_segment(store, "segments/never", "flows", table, SPAN, 1)
     assert not store.exists("segments/never")

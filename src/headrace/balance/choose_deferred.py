@@ -8,8 +8,11 @@ rows wait as they came, and are processed later as if they had just come. The ru
   what waited is taken;
 * beyond, mini-partitions with `HOT` times the mean rows of a mini-partition sit out: the smallest that is enough, or else the
   largest and then on. Others never wait: they are not what is too much;
-* of rows that wait, those that fit are absorbed meanwhile, in pieces of `PIECE` rows (`choose_pieces`): a burst is spread over
-  the batches until its mini-partition is taken, with what is left;
+* of rows that wait, those that fit are absorbed meanwhile, in pieces (`choose_pieces`): a burst is spread
+  over the batches until its mini-partition is taken, with what is left. A piece is what fits beside usual
+  rows: a slot with the mean has a sixth of its share free (`TOLERANCE`), and a piece is an eighth of the
+  share that the slot has when no burst comes. A very large burst has `MOST_PIECES` larger ones, since each is
+  a file, and one of these is taken wherever there is room at all;
 * none for longer than the time that was given: who would be past it when the next batch comes, at the pace of the last
   one, is taken. Where these alone are too much, nobody else waits: the slot holds up the others anyway. Nor may more
   bytes wait in a slot than was given.
@@ -27,7 +30,8 @@ from headrace.program.messages import Absorb
 TOLERANCE = 1.2
 HOT = 4.0
 LEAST = 10_000
-PIECE = 10_000  # rows of a mini-partition that are written together, and taken together
+PIECES = 8  # of the rows of a share
+MOST_PIECES = 64  # that the rows of a mini-partition are written in
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,18 @@ class PidLoad:
 def find_share(slot_mean: float) -> float:
     """The rows that a slot may have in a batch before anything waits."""
     return max(LEAST, TOLERANCE * slot_mean)
+
+
+def find_piece(busy: int, most: int) -> int:
+    """How many rows of a mini-partition are written together, and taken together, where the others of a slot
+    have `busy` rows and no mini-partition has more than `most` to write.
+    """
+    return max(1, int(find_share(busy)) // PIECES, -(-most // MOST_PIECES))
+
+
+def find_room(share: float, busy: int, piece: int) -> float:
+    """How many rows that wait a slot can absorb beside `busy` others: a piece, if there is room at all."""
+    return max(share - busy, piece) if busy < share else 0.0
 
 
 def choose_deferred(

@@ -278,7 +278,6 @@ class _Round:
         source = rows
         for word, partners in tests:
             source = f"(SELECT * FROM {source} AS i{side} {word} {partners} AS i{other} ON {' AND '.join(conditions) or 'true'})"
-        source += f" AS i{side}"
         outputs = self.step.padded[side]
         if self.step.window is None:
             return f"SELECT {outputs} FROM {source}"

@@ -34,7 +34,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.balance.choose_deferred import PIECE, PidLoad, choose_deferred, choose_pieces, find_share
+from headrace.balance.choose_deferred import (
+    PidLoad,
+    choose_deferred,
+    choose_pieces,
+    find_piece,
+    find_room,
+    find_share,
+)
 from headrace.balance.rotate_pids import find_limit, rotate_pids
 from headrace.kernels.node_segments import NodeSegments, find_sizes
 from headrace.program.messages import Frontiers, Orders
@@ -115,11 +122,12 @@ def plan_turns(
         turns += split.rotate(current, lambda _: [Step(whole)])
     if not out and not held:
         return Turns(tuple(turns), orders.segments)
-    taken = find_pieces(program, orders, pids, out, arrived, sent)
+    busy = sum(one.rows for one in list_loads(orders, pids - out, arrived))
+    taken = find_pieces(orders, out, find_share(sent / orders.slots), busy)
     for version in sorted({held[pid].version for chosen in taken.values() for pid in chosen}):
         group = frozenset(pid for chosen in taken.values() for pid in chosen if held[pid].version == version)
         turns += split.rotate(group, partial(split.stay_behind, version, before, taken))
-    keeper = _WaitingRows(program, orders, arrived, held.keys() - out, taken)
+    keeper = _WaitingRows(program, orders, arrived, held.keys() - out, taken, busy)
     waiting, written = keeper.write(out, held)
     return Turns(
         tuple(turns),
@@ -167,7 +175,7 @@ def find_deferred(
 
 
 def find_pieces(
-    program: Program, orders: Orders, pids: frozenset[int], out: frozenset[int], arrived: Arrived, sent: int
+    orders: Orders, out: frozenset[int], share: float, busy: int
 ) -> dict[str, frozenset[int]]:
     """What those that sit out absorb all the same of the rows that wait, as far as there is room: mini-partitions by segment."""
     here = [m for m in orders.segments if m.waiting and not out.isdisjoint(m.pids)]
@@ -177,8 +185,7 @@ def find_pieces(
     for meta in sorted(here, key=lambda meta: meta.epoch):
         sizes = find_sizes(orders.store, meta)
         pieces += [(meta.path, pid, int(sizes[pid])) for pid in meta.pids if pid in out and is_before_cut(orders, meta, pid)]
-    busy = sum(one.rows for one in list_loads(orders, pids - out, arrived))
-    return choose_pieces(pieces, find_share(sent / orders.slots) - busy)
+    return choose_pieces(pieces, find_room(share, busy, pieces[0][2]) if pieces else 0.0)
 
 
 def is_before_cut(orders: Orders, meta: SegmentMeta, pid: int) -> bool:
@@ -303,10 +310,16 @@ class _WaitingRows:
     """Rows that wait: written when they come, let go of when they are taken, all of a mini-partition or some pieces."""
 
     def __init__(
-        self, program: Program, orders: Orders, arrived: Arrived, whole: Collection[int], pieces: Mapping[str, frozenset[int]]
+        self,
+        program: Program,
+        orders: Orders,
+        arrived: Arrived,
+        whole: Collection[int],
+        pieces: Mapping[str, frozenset[int]],
+        busy: int,
     ) -> None:
         self.program, self.orders, self.arrived = program, orders, arrived
-        self._whole, self._pieces = frozenset(whole), pieces
+        self._whole, self._pieces, self._busy = frozenset(whole), pieces, busy
 
     def write(
         self, pids: frozenset[int], held: Mapping[int, WaitingPid]
@@ -317,7 +330,7 @@ class _WaitingRows:
         written = []
         for name in dict.fromkeys(node for node, _ in self.arrived):
             tables = [take_pids(t, pids, count) for node, t in self.arrived if node == name]
-            for piece in cut_pieces(pa.concat_tables(tables)):
+            for piece in cut_pieces(pa.concat_tables(tables), self._busy):
                 meta = self._write(self.program.node(name), piece)
                 counts = np.bincount(piece["pid"].to_numpy(), minlength=count)
                 rows += counts
@@ -356,12 +369,14 @@ class _WaitingRows:
                 yield left
 
 
-def cut_pieces(rows: pa.Table) -> Iterator[pa.Table]:
-    """The rows by mini-partition, in tables with so many of each that they can be taken one by one."""
+def cut_pieces(rows: pa.Table, busy: int) -> Iterator[pa.Table]:
+    """The rows by mini-partition, in tables with so many of each that they can be taken one by one in a slot
+    whose others have `busy` rows.
+    """
     rows = rows.take(pa.array(np.argsort(rows["pid"].to_numpy(), kind="stable")))
     numbers = rows["pid"].to_numpy()
     place = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)  # among those of its mini-partition
-    piece = place // PIECE
+    piece = place // find_piece(busy, int(place.max(initial=-1)) + 1)
     for n in range(int(piece.max(initial=-1)) + 1):
         yield rows if not piece.any() else rows.filter(pa.array(piece == n))
 

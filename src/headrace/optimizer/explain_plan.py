@@ -88,7 +88,12 @@ def _stream_line(plan: Plan, stream: Stream) -> str:
     if stream.partition_by and stream.partition_fixed:
         by = ", ".join(e.sql(dialect="spark") for e in stream.partition_by)
         kept = stream.name in (plan.settings.by_folder or ())
-        reader += f", each folder by one slot: partitioned by {by}" if kept else f"; that it is partitioned by {by} is not used"
+        if kept:
+            reader += f", each folder by one slot: partitioned by {by}"
+        elif stream.name in plan.settings.flat:
+            reader += f"; that it is partitioned by {by} is not used, since its files all lie in one folder"
+        else:
+            reader += f"; that it is partitioned by {by} is not used"
     return f"stream {stream.name}: progressing on {stream.on}, {progress}; {_count(columns, 'expression')}; {reader}"
 
 

@@ -26,12 +26,14 @@ Shown = tuple[str | exp.Expr, ...]
 
 
 def find_folder_streams(graph: Graph, settings: Settings) -> frozenset[str]:
-    """The streams whose clause may count: their files are in folders below one path. Who wants state partitioned in a way of
-    his own has it so.
+    """The streams whose clause may count: their files are in folders below one path. Who wants state
+    partitioned in a way of his own has it so. Files that all lie in one folder would all be of one slot:
+    their rows go through the exchange.
     """
     if settings.partition_by is not None:
         return frozenset()
-    return frozenset(s.name for s in graph.streams.values() if _is_in_folders(s, s.name in settings.folders))
+    known = {s.name for s in graph.streams.values() if _is_in_folders(s, s.name in settings.folders)}
+    return frozenset(known - settings.flat)
 
 
 def _is_in_folders(stream: Stream, is_folder: bool) -> bool:

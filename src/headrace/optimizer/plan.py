@@ -51,6 +51,7 @@ class Settings:
     limited: bool = True  # whether PARTITIONABLE BY limits what state is partitioned by
     by_expressions: bool = True  # whether keys of exchanges of results are expressions, and casts to wider integers keep a hash
     by_folder: frozenset[str] | None = None  # streams whose folders are kept apart (PARTITIONED BY); None: all that can be
+    flat: frozenset[str] = frozenset()  # streams whose files all lie in one folder: none is kept apart
     placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # aggregation or join -> as its state is kept
     measured: RateStatistics | None = None  # by earlier batches; places tables that are newer than `settled`
     settled: int = -1  # the newest generation that has state

@@ -9,7 +9,7 @@ from sqlglot import exp
 from headrace.errors import OptionError
 from headrace.logical.graph import Graph
 from headrace.partitioning.describe_rates import describe_rates
-from headrace.partitioning.explain_choice import describe_bytes, explain_choice
+from headrace.partitioning.explain_choice import describe_bytes, explain_choice, name_nodes
 from headrace.partitioning.explain_partitioning import describe_restrictions
 from headrace.partitioning.partitioning_key import PartitioningKey
 from headrace.partitioning.plan_cost import PIDS, CostedPlan, PartitioningCost, RateStatistics, compute_cost
@@ -19,7 +19,11 @@ from headrace.partitioning.restrictions import (
     read_key_list,
     read_restrictions,
 )
-from headrace.partitioning.search_partitioning import describe_workload, search_partitioning
+from headrace.partitioning.search_partitioning import (
+    PartitioningChoice,
+    describe_workload,
+    search_partitioning,
+)
 from headrace.partitioning.stream_partitioning import Partitioning
 from headrace.sql.parse_partitioning import parse_expressions
 from headrace.sql.token_cursor import tokenize
@@ -44,13 +48,26 @@ def advise_partitioning(
     for query, nodes in queries.items():
         lines.append(f"  {query:<{width}}" + "".join(f"  {_describe_payment(c, nodes):>20}" for _, c in columns))
     lines.append(f"  {'most':<{width}}" + "".join(f"  {describe_bytes(c.maximum):>20}" for _, c in columns))
+    lines.append(f"  {'total':<{width}}" + "".join(f"  {describe_bytes(c.total):>20}" for _, c in columns))
     for stream in dict.fromkeys(s for nodes in queries.values() for n in nodes for s in plan.requirements[n].sources):
         keys = choice.partitioning.keys_of(stream)
         if keys:
             lines.append(f"partition {stream} by {', '.join(k.text for k in keys)}")
         else:
-            lines.append(f"partition {stream} evenly: no partitioning serves its most expensive query")
+            lines.append(f"partition {stream} evenly: {_explain_evenly(choice, stream)}")
     return lines
+
+
+def _explain_evenly(choice: PartitioningChoice, stream: str) -> str:
+    """Why a stream is best not partitioned by values: nothing serves its queries, or what does costs more."""
+    over = {n for n, r in choice.plan.requirements.items() if r.views is not None and stream in r.sources}
+    serving = [c for c in choice.candidates if over & c.cost.compatible]
+    if not serving:
+        return "no partitioning serves a query over it"
+    best = serving[0]
+    names = [name for node, name in name_nodes(choice.plan).items() if node in over & best.cost.compatible]
+    most, total = describe_bytes(best.cost.maximum), describe_bytes(best.cost.total)
+    return f"{best.partitioning.text} serves {', '.join(names)}, but costs {most} at most and {total} in all"
 
 
 def advise_graph(graph: Graph, by: str | None = None, statistics: RateStatistics | None = None) -> list[str]:

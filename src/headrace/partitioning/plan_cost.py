@@ -1,9 +1,13 @@
 """What a partitioning costs (document 000 §4.2.1): the most bytes any one node receives over the network per epoch.
 
 A node compatible with the partitioning runs on every mini-partition by itself and only its results are brought
-together, if someone wants them: it costs its output rate. An incompatible one costs its input rate, or nothing where
-its inputs are in its place already. The cost of the plan is the maximum over the nodes. A node is compatible only if
+together, if a reader wants them: it costs its output rate. An incompatible one costs its input rate, or nothing
+where its inputs are in its place already. The cost of the plan is the maximum over the nodes. A node is compatible only if
 the nodes it reads are: what was brought together is not partitioned any more.
+
+Results that a reader wants travel in every plan, so they count in every plan, as what the reader receives: a
+join that gives more than it reads does not become dearer by running where its rows are. What a node itself pays
+is the document's cost.
 
 Two things beyond the paper. With `partial` aggregation (§5.2.2) every partition sends at most one row per group to an
 incompatible aggregation. And skew: of what a compatible node receives, its fullest mini-partition has a *share*, and the node
@@ -105,18 +109,20 @@ class CostedPlan:
 
 @dataclass(frozen=True)
 class PartitioningCost:
-    """What each node pays under a partitioning, and which are compatible with it."""
+    """What each node pays under a partitioning, what readers of results receive, which nodes it serves."""
 
     costs: Mapping[str, float]
+    results: Mapping[str, float]  # of the nodes whose results are wanted
     compatible: frozenset[str]
 
     @property
     def maximum(self) -> float:
-        return max(self.costs.values(), default=0.0)
+        return max([*self.costs.values(), *self.results.values()], default=0.0)
 
     @property
     def total(self) -> float:
-        return sum(self.costs.values())
+        beside = sum(size for name, size in self.results.items() if name not in self.compatible)
+        return sum(self.costs.values()) + beside
 
 
 def estimate_rates(graph: Graph, relations: Collection[str], known: RateStatistics) -> dict[str, NodeRates]:
@@ -170,12 +176,13 @@ def compute_cost(plan: CostedPlan, partitioning: Partitioning) -> PartitioningCo
     """What every node pays under a partitioning."""
     compatible: set[str] = set()
     costs: dict[str, float] = {}
+    results = {name: plan.rates[name].output for name in plan.requirements if name in plan.delivered}
     for name, requirement in plan.requirements.items():
         rates = plan.rates[name]
         local = [i for i in requirement.inputs if i in plan.requirements and i not in compatible]
         if not local and is_compatible(requirement, partitioning, plan.types):
             compatible.add(name)
-            costs[name] = rates.output if name in plan.delivered else 0.0
+            costs[name] = results.get(name, 0.0)
             if requirement.views is not None:
                 shares = [find_share(plan, stream, partitioning) for stream in requirement.streams]
                 costs[name] = max([costs[name], *(rates.input * s for s in shares if not plan.free or s > _even(plan))])
@@ -186,7 +193,7 @@ def compute_cost(plan: CostedPlan, partitioning: Partitioning) -> PartitioningCo
         if plan.partial and requirement.kind == "aggregation":
             remote = min(remote, plan.partial * rates.output)
         costs[name] = remote
-    return PartitioningCost(costs, frozenset(compatible))
+    return PartitioningCost(costs, results, frozenset(compatible))
 
 
 def find_share(plan: CostedPlan, stream: str, partitioning: Partitioning) -> float:

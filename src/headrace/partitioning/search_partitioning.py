@@ -123,7 +123,8 @@ def search_partitioning(plan: CostedPlan, restrictions: Restrictions | None = No
 
 def _narrow(cost: PartitioningCost, nodes: set[str]) -> PartitioningCost:
     """What these nodes pay: others are not for this group of streams to serve."""
-    return PartitioningCost({n: c for n, c in cost.costs.items() if n in nodes}, cost.compatible & nodes)
+    costs, results = ({n: c for n, c in each.items() if n in nodes} for each in (cost.costs, cost.results))
+    return PartitioningCost(costs, results, cost.compatible & nodes)
 
 
 def _rank(candidate: PartitioningCandidate, nodes: list[str]) -> tuple[float, float, int, list[bool], str]:

@@ -55,6 +55,10 @@ COLLECT_EVERY = 50  # batches between two compactions
 GRACE = 600.0  # seconds that an unneeded file is left alone, for readers that began before
 WAITING_BYTES = 256 << 20  # of rows that may wait in a slot
 BALANCE = "headrace"  # the policy, unless another is asked for
+_ONE_FOLDER = (
+    "partitioned by: all files came in one folder, so one slot reads them all. Put each part of the stream into "
+    "a folder of its own, or begin a new checkpoint: a run that finds the files so exchanges their rows"
+)
 
 
 class Driver:
@@ -95,6 +99,7 @@ class Driver:
         self.folder_watch = FolderWatch(program)
         self._absorb: int | None = None  # microseconds that rows of a burst may wait; None: not at all
         self._notes: tuple[str, ...] = ()  # for the report of the next batch
+        self._warned = False  # of files in one folder
 
     @property
     def graph(self) -> Graph:
@@ -208,6 +213,9 @@ class Driver:
         load = self.balancer.read(reports, orders)
         labels = {node.name: node.label for node in self.program.nodes}
         notes = (*self._requests.refused, *self._notes, *self.balancer.describe(orders, reports, labels))
+        if self.slots > 1 and self.file.folders == [""] and not self._warned:
+            self._warned = True
+            notes += (_ONE_FOLDER,)
         if self.tables is not None:
             notes += tuple(self.tables.notes())
         if self.follower is not None:
@@ -282,11 +290,12 @@ def open_driver(
     balance: str = BALANCE,
     partition_by: str | None = None,
     by_folder: frozenset[str] | None = None,
+    flat: frozenset[str] = frozenset(),
 ) -> Driver:
-    """The driver of a set on the checkpoint in `store`, which is ours alone from here on. `slots` is how many are
-    wanted, whatever was requested before; else as many as the checkpoint has, or `usual_slots`. `check` may refuse what
-    was last committed. `by_folder` are the streams whose folders are kept apart, unless the checkpoint knows; None: those that
-    can be.
+    """The driver of a set on the checkpoint in `store`, which is ours alone from here on. `slots` is how many
+    are wanted, whatever was requested before; else as many as the checkpoint has, or `usual_slots`. `check`
+    may refuse what was last committed. `by_folder` are the streams whose folders are kept apart, unless the
+    checkpoint knows; None: those that can be, but not those whose files lie `flat` in one folder.
     """
     find_policy(balance)
     functions = {name.lower(): one for name, one in (user or {}).items()}
@@ -304,7 +313,7 @@ def open_driver(
         settings = continue_settings(store, old, file, graph)
         settings = replace(settings, user=functions, spark_reads=spark_reads, folders=folders or {})
         if settings.by_folder is None:
-            settings = replace(settings, by_folder=by_folder)
+            settings = replace(settings, by_folder=by_folder, flat=flat)
         plan = optimize(graph, make_typer(graph), settings)
         program = lower(plan)
         plan_file.settle(store, file, plan, program, latest)

@@ -42,6 +42,32 @@ def list_folders(graph: Graph, bases: Mapping[str, Path]) -> list[str]:
     return found
 
 
+def find_flat_streams(graph: Graph, bases: Mapping[str, Path]) -> frozenset[str]:
+    """The streams that say PARTITIONED BY, but whose files all lie in one folder: there is one file, or files
+    and no folder with any. Of a folder without files nothing is known yet.
+    """
+    said = {n: s for n, s in graph.streams.items() if s.partition_by and s.partition_fixed}
+    return frozenset(n for n, s in said.items() if _is_flat(s, bases.get(n)))
+
+
+def _is_flat(stream: Stream, base: Path | None) -> bool:
+    files = False
+    try:
+        path = fixed_part(resolve_options(stream, base).get("path", ""))
+    except SourceError:  # there is nothing yet
+        return False
+    if not os.path.isdir(path):
+        return os.path.isfile(path)
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name[:1] in "._":  # Spark does not read these
+                continue
+            if entry.is_dir():
+                return False
+            files = True
+    return files
+
+
 def describe_source(source: Stream | StaticTable) -> str:
     return f"{'stream' if isinstance(source, Stream) else 'table'} {source.name}"
 

@@ -28,7 +28,13 @@ from headrace.runtime.sinks import make_sink
 from headrace.runtime.slot_follower import SlotFollower, read_capacity
 from headrace.runtime.slot_memory import find_slot_memory, read_size
 from headrace.runtime.source_log import trim_source_logs
-from headrace.runtime.source_path import list_folders, local_path, resolve_options, unliteral
+from headrace.runtime.source_path import (
+    find_flat_streams,
+    list_folders,
+    local_path,
+    resolve_options,
+    unliteral,
+)
 from headrace.runtime.table_versions import BROADCAST
 from headrace.runtime.typer import SparkTyper
 from headrace.runtime.warm import warm_up
@@ -86,6 +92,7 @@ def start(
         lambda latest: _check_offsets(store, latest),
         balance or BALANCE,
         partition_by,
+        flat=find_flat_streams(graph, bases),
     )
     try:
         plan = driver.plan

@@ -20,7 +20,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,7 +132,7 @@ def pid_ends(node: str, table: pa.Table) -> dict[int, int]:
     column = table["pid"].combine_chunks()
     runs = pc.run_end_encode(column)
     pids = runs.values.to_pylist()
-    if any(left >= right for left, right in pairwise(pids)):
+    if pids != sorted(set(pids)):
         raise InternalError(f"state of {node} is not sorted by pid, as a segment must be")
     return dict(zip(pids, runs.run_ends.to_pylist(), strict=True))
 
