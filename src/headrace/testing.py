@@ -23,7 +23,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from sqlglot import exp
 
 from headrace.dialect.duck import duck_sql
@@ -45,7 +44,8 @@ from headrace.runtime.driver import open_driver
 from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
-from headrace.state import Manifest, Store, TableFile
+from headrace.state import Manifest, ResultFile, Store, TableFile
+from headrace.state.result_parquet import read_results
 from headrace.windows.duration import parse_absorb
 
 Rows = Sequence[Sequence[Any]]
@@ -143,15 +143,15 @@ class LocalRun:
 
     def rows(self, query: str, times: bool = False) -> list[tuple[Any, ...]]:
         """All results of a query so far, sorted; window times as ticks unless `times`."""
-        return self._read([f.path for f in self.log.results(query)], times)
+        return self._read(self.log.results(query), times)
 
     def late(self, stream: str) -> list[tuple[Any, ...]]:
-        return self._read([f.path for f in self.log.late(stream)], False)
+        return self._read(self.log.late(stream), False)
 
-    def _read(self, paths: Iterable[str], times: bool) -> list[tuple[Any, ...]]:
+    def _read(self, files: Iterable[ResultFile], times: bool) -> list[tuple[Any, ...]]:
         out: list[tuple[Any, ...]] = []
-        for path in paths:
-            table = pq.read_table(self.store.local_path(path))
+        for file in files:
+            table = read_results(self.store, file)
             if not times:
                 table = pa.table(
                     {

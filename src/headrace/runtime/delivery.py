@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from itertools import groupby
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from headrace.errors import HeadraceError, SinkError
+from headrace.errors import CheckpointError, HeadraceError, SinkError
 from headrace.runtime.sinks import Directory, Sink
 from headrace.state import HistoryPage, Manifest, ManifestLog, Store, split_versions
+from headrace.state.checksums import DamagedFile, open_json, seal_json
+from headrace.state.disk_faults import join
+from headrace.state.result_parquet import read_results
 
 
 class Delivery:
@@ -47,10 +49,7 @@ class Delivery:
 
     def _deliver(self, name: str, sink: Sink, manifest: Manifest) -> None:
         for query, files in manifest.results.items():
-            tables = []
-            for file in files:
-                with self.store.open_input(file.path) as source:
-                    tables.append(pq.read_table(source))
+            tables = [read_results(self.store, file) for file in files]
             with blame(f"sink {name}", manifest.version):
                 sink.write(query, manifest.version, pa.concat_tables(tables))
         self._remember(name, manifest.version)
@@ -71,11 +70,20 @@ class Delivery:
         self._remember(name, page.name.last)
 
     def _remember(self, name: str, version: int) -> None:
-        self.store.write(self._path(name), str(version).encode())
+        self.store.write(self._path(name), seal_json({"sink": name, "delivered": version}))
 
     def _delivered(self, name: str) -> int | None:
         path = self._path(name)
-        return int(self.store.read(path)) if self.store.exists(path) else None
+        if not self.store.exists(path):
+            return None
+        try:
+            return int(open_json(self.store.read(path))["delivered"])
+        except (DamagedFile, KeyError) as error:
+            raise CheckpointError(
+                f"{join(self.store.uri, path)}, which says what sink {name} was given, is damaged: {error}. Restore it from a "
+                "backup, or delete it and start again: a directory is then given every batch again, which changes nothing in "
+                "it, any other sink what is committed from then on"
+            ) from error
 
     def _path(self, name: str) -> str:
         return f"sinks/{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
