@@ -224,7 +224,6 @@ class LocalRun:
         """The stream's rows as the source stage would get them from Spark, in `tasks` parts."""
         stream = self.graph.streams[name]
         con = self._con
-        names = [c for c, _ in stream.columns]
         by_folder = pushed if isinstance(pushed, Mapping) else {"": pushed}
         rows = [row for some in by_folder.values() for row in some]
         if not rows:
@@ -245,7 +244,7 @@ class LocalRun:
             con.unregister("numbered")
             pid = ["_pid"]
         tick = f'epoch_us("{stream.on}")' if stream.unit == "us" else f'"{stream.on}"::BIGINT'
-        row = ", ".join(f"'{n}': \"{n}\"" for n in names)
+        row = ", ".join(f"'{n}': {_write_late(duck_type(t), n)}" for n, t in stream.columns)
         mine = [f"{_scalar(c.expression, dict(stream.columns))} AS {name}_{c.name}" for c in self.plan.columns[name]]
         others = [f"NULL AS {s}_{c.name}" for s in self.graph.streams if s != name for c in self.plan.columns[s]]
         index = list(self.graph.streams).index(name)
@@ -280,6 +279,13 @@ class LocalTables:
             for target, rows in split_piece(division, number):
                 found.setdefault(target, []).append(rows)
         return [file for target, tables in found.items() for file in write_divided(division, target, tables)]
+
+
+def _write_late(type_: str, name: str) -> str:
+    """A column in a row that may be late (`kernels/spark_rows.py`): times in microseconds, dates in days."""
+    if type_.startswith("TIMESTAMP"):
+        return f'epoch_us("{name}")'
+    return f"(\"{name}\" - DATE '1970-01-01')" if type_ == "DATE" else f'"{name}"'
 
 
 def _scalar(expression: exp.Expr, columns: Mapping[str, str]) -> str:

@@ -89,6 +89,7 @@ def _streams(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
                 "late": stream.late,
                 "rejected": stream.rejected,
                 "contradicting": stream.contradicting,
+                "vanished": stream.vanished,
                 "unit": unit,
                 "max": stream.max_seen,
                 "low_watermark": stream.low_watermark,
@@ -221,6 +222,10 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
     if waiting:
         names = ("pid", "slot", "rows", "size", "since batch", "behind")
         parts.insert(-1, draw_table("mini-partitions whose rows wait", names, waiting))
+    gone = [f"{one['vanished']:,} files of {one['stream']}" for one in summary["streams"] if one.get("vanished")]
+    if gone:
+        words = f"{', '.join(gone)} were gone when they were to be read: their rows are missing from the results"
+        parts.append(Text(words, style="yellow"))
     if len(listed) < len(pids):
         parts.append(Text(f"… {len(pids) - len(listed):,} more; --all lists them", style="dim"))
     return Group(*parts)

@@ -178,6 +178,7 @@ class Run:
                 raise InterruptedError("the run was stopped before this batch")
             try:
                 self._refuse_gap(batch_id)
+                self.driver.input_watch.look_for_files(batch_id)
                 orders = self.driver.make_orders()
                 follower = self.driver.follower
                 if follower is not None:

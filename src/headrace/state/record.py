@@ -44,6 +44,7 @@ class StreamState:
     late: int = 0
     rejected: int = 0
     contradicting: int = 0
+    vanished: int = 0  # files that were listed, and gone when they were to be read
 
     @property
     def max_seen(self) -> int | None:
@@ -59,7 +60,7 @@ class StreamState:
     def from_json(value: Mapping[str, Any]) -> StreamState:
         """The inverse of `dataclasses.asdict`."""
         frontier = _frontier_from_json(value["frontier"])
-        counts = {name: value.get(name, 0) for name in ("rows", "late", "rejected", "contradicting")}
+        counts = {name: value.get(name, 0) for name in ("rows", "late", "rejected", "contradicting", "vanished")}
         return StreamState(_observation_from_json(value["seen"]), frontier, **counts)
 
 
