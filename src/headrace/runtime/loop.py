@@ -294,7 +294,7 @@ class Run:
         self._idle_since = time.monotonic()
         self.reports.append(report)
         if self._on_batch is not None:
-            with blame("on_batch", report.batch_id):
+            with blame("on_batch", report.batch_id, "on_batch is called for the batches after it"):
                 self._on_batch(report)
 
     # -- reading --------------------
