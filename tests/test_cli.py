@@ -40,6 +40,7 @@ from headrace.state import (
     StreamState,
     write_segment,
 )
+from headrace.state.result_parquet import seal_results
 
 SCRIPT = """
 CREATE STREAM tcp (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS
@@ -139,7 +140,7 @@ def checkpoint(tmp_path: Path) -> str:
         pq.write_table(table, sink)
         store.write(name, sink.getvalue())
         store.write(f"results/flows/orphan-{version}.parquet", sink.getvalue())
-        log.publish(manifest(version, name, len(sink.getvalue()), segment))
+        log.publish(manifest(version, seal_results(store, name, 2), segment))
     return store.uri
 
 
@@ -154,7 +155,7 @@ def state_of(store: Store) -> SegmentMeta:
     return write_segment(store, "segments/one.arrow", "flows", table, Span(0, 100), 1)
 
 
-def manifest(version: int, name: str, size: int, segment: SegmentMeta) -> Manifest:
+def manifest(version: int, file: ResultFile, segment: SegmentMeta) -> Manifest:
     return Manifest(
         version=version,
         batch_id=version - 1,
@@ -163,7 +164,7 @@ def manifest(version: int, name: str, size: int, segment: SegmentMeta) -> Manife
         route=(0, 1) * 4,
         slots=2,
         segments=(segment,),
-        results={"flows": (ResultFile(name, 2, size),)},
+        results={"flows": (file,)},
         late={},
         report=batch_report(version).to_json(),
         created_at=1.7e9,
@@ -456,8 +457,7 @@ def test_results_dies_quietly_on_a_closed_pipe(checkpoint: str) -> None:
         log = ManifestLog(Store.open(checkpoint))
         last = log.latest()
         assert last is not None
-        size = last.results["flows"][0].bytes
-        log.publish(manifest(3, "results/flows/2.parquet", size, last.segments[0]))
+        log.publish(manifest(3, last.results["flows"][0], last.segments[0]))
         assert process.wait(20) == 0
         assert process.stderr.read() == b""
 
@@ -472,7 +472,7 @@ def test_follow_sees_new_batches(checkpoint: str) -> None:
         log = ManifestLog(Store.open(checkpoint))
         last = log.latest()
         assert last is not None
-        log.publish(manifest(3, "results/flows/2.parquet", last.results["flows"][0].bytes, last.segments[0]))
+        log.publish(manifest(3, last.results["flows"][0], last.segments[0]))
         lines += [process.stdout.readline() for _ in range(2)]
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == ""
@@ -512,7 +512,7 @@ def test_compact_leaves_fewer_files_and_the_same_rows(checkpoint: str) -> None:
     last = log.latest()
     assert last is not None
     for version in range(3, 11):
-        log.publish(manifest(version, "results/flows/2.parquet", last.results["flows"][0].bytes, last.segments[0]))
+        log.publish(manifest(version, last.results["flows"][0], last.segments[0]))
     before = call("results", checkpoint, "flows", "--format", "csv").stdout
     result = call("compact", checkpoint, "--grace", "0 seconds")
     assert result.exit_code == 0, result.output

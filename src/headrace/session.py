@@ -359,8 +359,9 @@ class Session:
         """Start the set on Spark.
 
         `available_now` ends when what is there is read; `trigger` is an interval like '5 seconds'; `flush`
-        closes all open windows at the end; `sinks` are fed with committed results; `on_batch` is called
-        with each batch's report; `retain`, like '7 days', is how long results and late rows are kept.
+        closes all open windows at the end; `sinks` are fed with committed results, and called again when they raise;
+        `on_batch` is called once with the report of each batch that was committed, never again: if it raises, the run
+        ends. What must not miss a batch is a sink. `retain`, like '7 days', is how long results and late rows are kept.
         """
         from headrace.runtime.start import start
 

@@ -23,7 +23,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from sqlglot import exp
 
 from headrace.dialect.duck import duck_sql
@@ -45,7 +44,8 @@ from headrace.runtime.driver import open_driver
 from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
-from headrace.state import Manifest, Store, TableFile
+from headrace.state import Manifest, ResultFile, Store, TableFile
+from headrace.state.result_parquet import read_results
 from headrace.windows.duration import parse_absorb
 
 Rows = Sequence[Sequence[Any]]
@@ -143,15 +143,15 @@ class LocalRun:
 
     def rows(self, query: str, times: bool = False) -> list[tuple[Any, ...]]:
         """All results of a query so far, sorted; window times as ticks unless `times`."""
-        return self._read([f.path for f in self.log.results(query)], times)
+        return self._read(self.log.results(query), times)
 
     def late(self, stream: str) -> list[tuple[Any, ...]]:
-        return self._read([f.path for f in self.log.late(stream)], False)
+        return self._read(self.log.late(stream), False)
 
-    def _read(self, paths: Iterable[str], times: bool) -> list[tuple[Any, ...]]:
+    def _read(self, files: Iterable[ResultFile], times: bool) -> list[tuple[Any, ...]]:
         out: list[tuple[Any, ...]] = []
-        for path in paths:
-            table = pq.read_table(self.store.local_path(path))
+        for file in files:
+            table = read_results(self.store, file)
             if not times:
                 table = pa.table(
                     {
@@ -224,7 +224,6 @@ class LocalRun:
         """The stream's rows as the source stage would get them from Spark, in `tasks` parts."""
         stream = self.graph.streams[name]
         con = self._con
-        names = [c for c, _ in stream.columns]
         by_folder = pushed if isinstance(pushed, Mapping) else {"": pushed}
         rows = [row for some in by_folder.values() for row in some]
         if not rows:
@@ -245,7 +244,7 @@ class LocalRun:
             con.unregister("numbered")
             pid = ["_pid"]
         tick = f'epoch_us("{stream.on}")' if stream.unit == "us" else f'"{stream.on}"::BIGINT'
-        row = ", ".join(f"'{n}': \"{n}\"" for n in names)
+        row = ", ".join(f"'{n}': {_write_late(duck_type(t), n)}" for n, t in stream.columns)
         mine = [f"{_scalar(c.expression, dict(stream.columns))} AS {name}_{c.name}" for c in self.plan.columns[name]]
         others = [f"NULL AS {s}_{c.name}" for s in self.graph.streams if s != name for c in self.plan.columns[s]]
         index = list(self.graph.streams).index(name)
@@ -280,6 +279,13 @@ class LocalTables:
             for target, rows in split_piece(division, number):
                 found.setdefault(target, []).append(rows)
         return [file for target, tables in found.items() for file in write_divided(division, target, tables)]
+
+
+def _write_late(type_: str, name: str) -> str:
+    """A column in a row that may be late (`kernels/spark_rows.py`): times in microseconds, dates in days."""
+    if type_.startswith("TIMESTAMP"):
+        return f'epoch_us("{name}")'
+    return f"(\"{name}\" - DATE '1970-01-01')" if type_ == "DATE" else f'"{name}"'
 
 
 def _scalar(expression: exp.Expr, columns: Mapping[str, str]) -> str:

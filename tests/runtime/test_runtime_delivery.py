@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
-from headrace.errors import CheckpointError
-from headrace.runtime import driver
+from headrace.cli import main
+from headrace.errors import CheckpointError, OptionError, SinkError
+from headrace.runtime import delivery, driver
 from headrace.runtime.delivery import Delivery
-from headrace.runtime.sinks import Callback, Directory
-from headrace.state import Retention, compact_checkpoint
+from headrace.runtime.sinks import Callback, Directory, make_sink
+from headrace.state import Retention, Store, compact_checkpoint
 from headrace.testing import LocalRun
 
 SCRIPT = """
@@ -46,10 +49,10 @@ def hear(run: LocalRun, name: str) -> dict[tuple[str, int], list[Any]]:
         assert (query, version) not in heard
         heard[query, version] = table.to_pylist()
 
-    delivery = Delivery(run.store, run.log, [Callback(take, name)])
-    if not run.store.exists(delivery._path(name)):
-        delivery._remember(name, 0)
-    delivery.catch_up()
+    given = Delivery(run.store, run.log, [Callback(take, name)])
+    if not run.store.exists(given._path(name)):
+        given._remember(name, 0)
+    given.catch_up()
     return heard
 
 
@@ -96,3 +99,97 @@ def test_a_damaged_version_is_passed_over(run: LocalRun, tmp_path: Path) -> None
     (tmp_path / "ck" / "manifests" / "000000000003.json").write_bytes(b"")
     run.log = type(run.log)(run.store)
     assert [v for q, v in hear(run, "x") if q == "raw"] == [1, 2, 4, 5, 6]
+
+
+class Failing:
+    """A sink that raises the first so many times."""
+
+    name = "failing"
+
+    def __init__(self, times: int, sink: Any = None) -> None:
+        self.left, self.sink = times, sink
+        self.calls: list[tuple[str, int]] = []
+
+    def write(self, query: str, batch_id: int, table: pa.Table) -> None:
+        self.calls.append((query, batch_id))
+        if self.sink is not None:
+            self.sink.write(query, batch_id, table)
+        if self.left:
+            self.left -= 1
+            raise ConnectionError("the other side is gone")
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long was waited, without waiting."""
+    waited: list[float] = []
+    monkeypatch.setattr(delivery.time, "sleep", waited.append)
+    return waited
+
+
+def test_a_sink_that_raises_is_called_again(run: LocalRun, tmp_path: Path, pauses: list[float]) -> None:
+    """With the same batch, after a pause, and a warning; the run goes on, and a directory has every row once."""
+    out = Directory(str(tmp_path / "out"), "parquet")
+    sink = Failing(2, out)
+    run.driver.delivery = Delivery(run.store, run.log, [sink])
+    run.driver.delivery.catch_up()
+    with pytest.warns(RuntimeWarning, match=r"batch 1: sink failing failed: ConnectionError: the other side is gone.*again in 0.2 s"):
+        push(run, 3)
+    assert pauses == [0.2, 1.0]
+    assert [call for call in sink.calls if call[0] == "raw"] == [("raw", 1)] * 3 + [("raw", 2), ("raw", 3)]
+    given = [row for path in sorted((tmp_path / "out" / "raw").iterdir()) for row in pq.read_table(path).to_pylist()]
+    assert given == run.driver.results("raw").arrow().to_pylist()
+
+
+def test_a_sink_that_keeps_failing_ends_the_run(run: LocalRun, pauses: list[float]) -> None:
+    """After as many calls as there are pauses and one; the next run delivers the batch."""
+    sink = Failing(1 + len(delivery.PAUSES))
+    run.driver.delivery = Delivery(run.store, run.log, [sink])
+    run.driver.delivery.catch_up()
+    with (
+        pytest.warns(RuntimeWarning, match="failing failed"),
+        pytest.raises(SinkError, match=r"(?s)batch 1: sink failing failed: ConnectionError.*sinks are given what they have missed"),
+    ):
+        push(run, 1)
+    assert pauses == list(delivery.PAUSES)
+    assert run.manifest.version == 1
+    Delivery(run.store, run.log, [sink]).catch_up()
+    assert sink.calls[len(delivery.PAUSES) + 1 :] == [("raw", 1)]
+
+
+def test_a_sink_by_its_uri(run: LocalRun, tmp_path: Path) -> None:
+    """file:// and what `pyarrow.fs` opens; files of batches are found there."""
+    push(run, 3)
+    for uri, store in ((f"file://{tmp_path}/a b", Store.open(str(tmp_path / "a b"))), ("mock:///out", None)):
+        sink = make_sink(f"json:{uri}", None)
+        Delivery(run.store, run.log, [sink]).catch_up()
+        written = (store or sink._store).list("raw")
+        assert written == [f"raw/{v:012d}.json" for v in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("uri", ["s3a://bucket/out", "s3a:/bucket/out", "hdfs:/out", "ftp://host/out", "kafka://topic"])
+def test_a_uri_that_nobody_opens_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str) -> None:
+    """As a sink, as a checkpoint, and for what is written to this machine: no folder of that name is made."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError, match=r"sink parquet: .* cannot be opened: expected a local path.*s3://bucket/dir"):
+        make_sink(f"parquet:{uri}", None)
+    with pytest.raises(CheckpointError, match="cannot be opened: expected a local path"):
+        Store.open(uri)
+    (tmp_path / "q.sql").write_text("CREATE STREAM s")
+    local = [("run", "q.sql", "--checkpoint", "c", "--report"), ("generate", "packets", "--out"), ("results", "c", "q", "--output")]
+    for command in (("run", "q.sql", "--checkpoint"), ("run", "q.sql", "--checkpoint", "c", "--sink"), *local):
+        value = f"csv:{uri}" if command[-1] == "--sink" else uri
+        result = CliRunner().invoke(main, [*command, value])
+        assert result.exit_code == 2, command
+        assert "cannot be opened" in result.output or "is a URI" in result.output, command
+    assert [p.name for p in tmp_path.iterdir()] == ["q.sql"]
+
+
+def test_a_damaged_memory_of_a_sink(run: LocalRun) -> None:
+    """What it was given is not guessed: an error says what deleting the file means."""
+    push(run, 3)
+    hear(run, "x")
+    (path,) = run.store.list("sinks")
+    run.store.write(path, run.store.read(path).replace(b'"delivered": 3', b'"delivered": 2'))
+    with pytest.raises(CheckpointError, match=r"sinks/.*what sink x was given, is damaged.*or delete it and start again"):
+        hear(run, "x")

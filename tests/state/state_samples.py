@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from headrace.errors import CheckpointError
 from headrace.progress import Frontier, Observation
 from headrace.state import Manifest, ManifestLog, ResultFile, SegmentMeta, Span, StreamState
+from headrace.state.result_parquet import seal_results
 
 
 def state_table(pids: list[int], panes: list[int] | None = None) -> pa.Table:
@@ -25,15 +26,16 @@ def state_table(pids: list[int], panes: list[int] | None = None) -> pa.Table:
 
 
 def segment(path: str = "segments/a.arrow", pids: tuple[int, ...] = (0, 1, 5)) -> SegmentMeta:
-    return SegmentMeta(path, "flows", 3, 1000, pids, Span(10, 20), 3, 7)
+    return SegmentMeta(path, "flows", 3, 1000, pids, Span(10, 20), 3, 7, tail=500, crc=1 << 31)
 
 
-def commit_rows(log: ManifestLog, version: int, at: float = 1234.5, files: int = 2, **changes: Any) -> list[int]:
-    """Commit a version with `files` small files of results of the query flows and one of late rows; the values of `n`."""
+def commit_rows(log: ManifestLog, version: int, at: float = 1234.5, files: int = 2, more: bool = False, **changes: Any) -> list[int]:
+    """Commit a version with `files` small files of results of the query flows and one of late rows; the values of `n`. The
+    files may have one column `more`."""
     results, values = [], []
     for file in range(files):
         rows = [version * 100 + file * 10 + i for i in range(1 + (version + file) % 3)]
-        results.append(write_numbers(log, f"results/flows/{version:012d}-{file}.parquet", rows))
+        results.append(write_numbers(log, f"results/flows/{version:012d}-{file}.parquet", rows, more))
         values += rows
     late = (write_numbers(log, f"late/tcp/{version:012d}-x.parquet", [version]),)
     outputs = {"results": {"flows": tuple(results)} if results else {}, "late": {"tcp": late}}
@@ -41,10 +43,13 @@ def commit_rows(log: ManifestLog, version: int, at: float = 1234.5, files: int =
     return values
 
 
-def write_numbers(log: ManifestLog, path: str, rows: list[int]) -> ResultFile:
+def write_numbers(log: ManifestLog, path: str, rows: list[int], more: bool = False) -> ResultFile:
+    table = pa.table({"n": pa.array(rows, pa.int64()), "word": ["a"] * len(rows)})
+    if more:
+        table = table.append_column("more", pa.nulls(len(rows)))
     with log.store.open_output(path) as out:
-        pq.write_table(pa.table({"n": pa.array(rows, pa.int64()), "word": ["a"] * len(rows)}), out)
-    return ResultFile(path, len(rows), log.store.size(path))
+        pq.write_table(table, out)
+    return seal_results(log.store, path, len(rows))
 
 
 def read_numbers(log: ManifestLog, late: bool = False) -> list[int]:

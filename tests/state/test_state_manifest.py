@@ -181,7 +181,7 @@ def test_a_manifest_is_lines_of_json(store: Store) -> None:
     """Any tool can look into it."""
     committed(store, 1)
     lines = [json.loads(line) for line in store.read(path_of(1)).splitlines()]
-    assert lines[0]["results"]["flows"] == [["results/flows/1.parquet", 10, 500]]
+    assert lines[0]["results"]["flows"] == [["results/flows/1.parquet", 10, 500, 0]]
     assert lines[1]["batch_id"] == 0
     assert re.fullmatch("[0-9a-f]{64}", lines[2]["sha256"])
 

@@ -124,9 +124,9 @@ def test_addresses_that_mean_nothing_are_refused(uri: str) -> None:
         Store.open(uri)
 
 
-def test_an_unknown_scheme_is_refused_when_it_is_used() -> None:
-    """Opening does no input or output; the first use names the address."""
-    with pytest.raises(CheckpointError, match=r"cannot open gopher://hole/ck.*hdfs://"):
+def test_an_unknown_scheme_is_refused() -> None:
+    """With those that are known; no folder of that name is made."""
+    with pytest.raises(CheckpointError, match=r"'gopher://hole/ck' cannot be opened.*hdfs://"):
         Store.open("gopher://hole/ck").read("a")
 
 

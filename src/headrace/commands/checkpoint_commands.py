@@ -62,6 +62,7 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
       headrace compact out/netmon --retain '7 days'
     """
     from headrace.report.export import open_log
+    from headrace.runtime import plan_file
     from headrace.runtime.source_log import trim_source_logs
     from headrace.state import CheckpointLock, Retention, compact_checkpoint
     from headrace.windows.duration import parse_grace, parse_retention
@@ -71,9 +72,9 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
     with CheckpointLock(log.store):
         before = len(log.store.scan())
         done = compact_checkpoint(log.store, policy, whole=True)
-        if log.store.exists("plan.json"):
-            streams = json.loads(log.store.read("plan.json"))["streams"].values()
-            trim_source_logs(log.store, [dict(stream["source"][1]) for stream in streams])
+        plan = plan_file.load(log.store) if log.store.exists(plan_file.PATH) else None
+        if plan is not None:
+            trim_source_logs(log.store, [dict(stream["source"][1]) for stream in plan.streams.values()])
         after = len(log.store.scan())
     expired = f", {done.expired:,} rows expired" if retain else ""
     click.echo(f"{after:,} files, {before:,} before: {done.moved:,} versions moved onto pages{expired}")

@@ -4,22 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from headrace.errors import OptionError
+from headrace.errors import CheckpointError, OptionError
+from headrace.refused import read_local
 
 SINKS = ("csv", "json", "parquet")
+T = TypeVar("T")
 
 
 def read_sinks(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    from headrace.state import Store
+
     for value in values:
         kind, colon, directory = value.partition(":")
         if value != "console" and not (kind in SINKS and colon and directory):
             raise click.BadParameter(f"{value!r}; expected console, csv:DIR, json:DIR or parquet:DIR")
-        if colon and (file := _file_in_the_way(Path(directory))):
+        store = _checked_address(Store.open, directory) if colon else None
+        if store is not None and store.is_local and (file := _file_in_the_way(Path(store.uri))):
             raise click.BadParameter(f"{value!r}: {file} is a file; expected a directory, or a path where none is yet")
     return values
+
+
+def _checked_address(check: Callable[[str], T], value: str) -> T:
+    try:
+        return check(value)
+    except CheckpointError as e:
+        raise click.BadParameter(str(e)) from e
+
+
+def read_checkpoint(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """A URI that cannot be opened is refused before anything starts."""
+    from headrace.state.store import check_address
+
+    return _checked_address(check_address, value) if value else value
 
 
 def _file_in_the_way(directory: Path) -> Path | None:
@@ -27,7 +47,8 @@ def _file_in_the_way(directory: Path) -> Path | None:
     return next((one for one in (directory, *directory.parents) if one.exists() and not one.is_dir()), None)
 
 
-def read_page(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+def read_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    read_local(ctx, param, value)
     if value is not None:
         try:
             value.parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ import click
 from headrace.commands.checkpoint_commands import report_faults
 from headrace.commands.reported import Reported
 from headrace.errors import OptionError
+from headrace.refused import read_local
 
 POLL_SECONDS = 0.5
 
@@ -26,7 +27,8 @@ POLL_SECONDS = 0.5
 @click.option("--follow", "-f", is_flag=True, help="Go on with new results as they are committed.")
 @click.option("--late", metavar="STREAM", help="The late and rejected rows of a stream, instead of a query.")
 @click.option("--ipv4", metavar="COLUMNS", help="Show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
-@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), callback=read_local,
+              help="Write to a file.")  # fmt: skip
 @click.pass_context
 def results(
     ctx: click.Context, checkpoint: str, query: str | None, format_: str, follow: bool, late: str | None, output: Path | None,

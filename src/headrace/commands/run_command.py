@@ -12,6 +12,7 @@ import click
 from headrace.commands.check_java import need_java
 from headrace.commands.command_options import (
     read_absorb,
+    read_checkpoint,
     read_jars,
     read_page,
     read_retain,
@@ -32,7 +33,8 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
 @click.command(cls=Reported)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--checkpoint", required=True, metavar="DIR", help="Where state, progress and results are kept."
+    "--checkpoint", required=True, metavar="DIR", callback=read_checkpoint,
+    help="Where state, progress and results are kept.",
 )
 @click.option("--available-now", is_flag=True, help="Read what the sources have now, then end.")
 @click.option("--flush", is_flag=True, help="At the end, close all open windows, complete or not.")
@@ -54,7 +56,8 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
               help="Partition state by this where it serves, e.g. 'srcIP, destIP'.  [default: by what is best]")  # fmt: skip
 @click.option(
     "--sink", "sinks", multiple=True, callback=read_sinks, metavar="SINK",
-    help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR. May be repeated.",
+    help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR; DIR may be a URI such as "
+    "s3://bucket/dir. May be repeated.",
 )  # fmt: skip
 @click.option("--retain", metavar="DURATION", callback=read_retain,
               help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip

@@ -19,7 +19,7 @@ from headrace.errors import HeadraceError
 from headrace.generate.files import Format, OnRows
 from headrace.generate.flights import generate_flights
 from headrace.generate.packets import Disorder, generate_packets
-from headrace.refused import Refused
+from headrace.refused import Refused, read_local
 
 _TIMES = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"])
 
@@ -31,6 +31,7 @@ def _common(files: int, start: str) -> Callable[[Callable[..., Any]], Callable[.
             "--out",
             required=True,
             type=click.Path(file_okay=False, path_type=Path),
+            callback=read_local,
             help="Directory to write to.",
         ),
         click.option("--files", default=files, show_default=True, help="Number of files, in arrival order."),

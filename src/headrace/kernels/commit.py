@@ -193,6 +193,7 @@ def _advance_streams(
             before.late + sum(c.late for c in counts),
             before.rejected + sum(c.rejected for c in counts),
             before.contradicting + sum(c.contradicting for c in counts),
+            before.vanished,
         )
     return streams
 

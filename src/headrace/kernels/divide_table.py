@@ -8,16 +8,16 @@ files of its mini-partitions, whoever owns them at that batch. A lookup finds th
 it costs what the batch asks for, not what the table has. Rows that did not come by these keys find theirs all the same, only
 farther apart. Different keys may have one place; the lookup's own condition tells them apart.
 
-On the local disk a file is one batch, mapped into memory. Elsewhere it has a batch for each mini-partition, and only those that
-are asked for are fetched.
+A file has blocks of mini-partitions (`state/arrow_blocks.py`), and only those that are asked for are mapped or fetched, and
+checked.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -28,14 +28,14 @@ from headrace.errors import CheckpointError
 from headrace.kernels.connection import connect, fetch_arrow
 from headrace.program.table_division import TableDivision, TablePiece, name_copy
 from headrace.state import Store, TableFile
+from headrace.state.arrow_blocks import BLOCK_BYTES, BlockFile, cut_blocks, write_blocks
+from headrace.state.checksums import DamagedFile
 from headrace.state.disk_faults import join
 
 PIECE_BYTES = 64 << 20
 LARGEST_FILE = 4 * PIECE_BYTES  # where keys are so uneven that one range has far more rows than another
 PLACE = "_headrace_place"
 SHIFT = 48
-BOUNDS = b"headrace.bounds"
-LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
 
 Places = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -50,10 +50,8 @@ def place_sql(keys: Sequence[str], pids: int) -> str:
 def write_pieces(store: Store, prefix: str, batches: Iterable[pa.RecordBatch]) -> Iterator[TablePiece]:
     """Rows as they come, in files."""
     for rows in group_by_size(pa.Table.from_batches([batch]) for batch in batches):
-        data = write_arrow(rows)
-        path = f"{prefix}{uuid.uuid4().hex}.arrow"
-        store.write(path, data)
-        yield TablePiece(path, rows.num_rows, rows.nbytes, hashlib.sha256(data).hexdigest())
+        file = write_whole(store, f"{prefix}{uuid.uuid4().hex}.arrow", rows)
+        yield TablePiece(file, rows.num_rows, rows.nbytes, digest_rows(rows))
 
 
 def group_by_size(tables: Iterable[pa.Table], limit: int | None = None) -> Iterator[pa.Table]:
@@ -72,20 +70,26 @@ def group_by_size(tables: Iterable[pa.Table], limit: int | None = None) -> Itera
         yield pa.concat_tables(held)
 
 
-def write_arrow(rows: pa.Table) -> bytes:
-    """The content of a file of rows as they were read."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, rows.schema) as writer:
-        writer.write_table(rows.combine_chunks())
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
+def write_whole(store: Store, path: str, rows: pa.Table) -> TableFile:
+    """A file of rows as they were read, durable when it returns; it is read as a whole."""
+    seal = write_blocks(store, path, rows, cut_blocks((), rows), None)
+    store.sync([path])
+    return TableFile(path, bytes=seal.bytes, tail=seal.tail, crc=seal.crc)
+
+
+def digest_rows(rows: pa.Table) -> str:
+    """The same for the same rows in the same order."""
+    found = hashlib.sha256(rows.schema.serialize())
+    for batch in rows.combine_chunks().to_batches():
+        found.update(batch.serialize())
+    return found.hexdigest()
 
 
 # -- dividing --------------------
 def split_piece(division: TableDivision, number: int) -> Iterator[tuple[int, pa.Table]]:
     """The rows of a piece for each target, with their place."""
     con = connect(division.time_zone, (), division.memory, division.scratch)
-    con.register("piece", open_table_file(division.store, division.pieces[number]).read_all())
+    con.register("piece", read_table_file(division.store, division.pieces[number]))
     try:
         for copy, keys in enumerate(division.keys):
             table = fetch_arrow(con, f"SELECT {place_sql(keys, division.pids)} AS {PLACE}, * FROM piece")
@@ -109,18 +113,12 @@ def write_sorted(store: Store, path: str, copy: str, rows: pa.Table) -> TableFil
     """A file of a divided copy, durable when it returns."""
     table = rows.take(pa.array(np.argsort(rows[PLACE].to_numpy(), kind="stable"))).combine_chunks()
     places = table[PLACE].to_numpy()
-    cuts = [0, len(places)]
-    if not store.is_local:
-        cuts = [0, *(np.flatnonzero(np.diff(places >> np.uint64(SHIFT))) + 1).tolist(), len(places)]
-    bounds = [[int(places[a]), int(places[b - 1])] for a, b in pairwise(cuts)]
-    table = table.replace_schema_metadata({BOUNDS: json.dumps(bounds)})
-    options = None if store.is_local else LZ4
-    with store.explain(path, "write"):
-        with store.open_output(path) as sink, pa.ipc.new_file(sink, table.schema, options=options) as writer:
-            for a, b in pairwise(cuts):
-                writer.write_table(table.slice(a, b - a))
-        store.sync([path])
-    return TableFile(path, copy, bounds[0][0] >> SHIFT, bounds[-1][1] >> SHIFT)
+    ends = (np.flatnonzero(np.diff(places >> np.uint64(SHIFT))) + 1).tolist()
+    cuts = cut_blocks(ends, table, BLOCK_BYTES if store.is_local else 0)
+    bounds = [[int(places[a]), int(places[b - 1])] for a, b in pairwise([0, *cuts])]
+    seal = write_blocks(store, path, table, cuts, bounds)
+    store.sync([path])
+    return TableFile(path, copy, bounds[0][0] >> SHIFT, bounds[-1][1] >> SHIFT, seal.bytes, seal.tail, seal.crc)
 
 
 # -- looking up --------------------
@@ -130,26 +128,26 @@ def find_rows(store: Store, files: Sequence[TableFile], wanted: Places) -> pa.Ta
     for file in files:
         ours = clip_places(wanted, file.first << SHIFT, ((file.last + 1) << SHIFT) - 1)
         if len(ours):
-            found += search_file(store, file.path, ours)
+            found += search_file(store, file, ours)
     if not found:
-        schema = open_table_file(store, files[0].path).schema
-        return schema.remove_metadata().empty_table().drop_columns([PLACE])
+        with open_table_file(store, files[0]) as empty:
+            return empty.schema.empty_table().drop_columns([PLACE])
     return pa.concat_tables(found)
 
 
-def search_file(store: Store, path: str, wanted: Places) -> Iterator[pa.Table]:
+def search_file(store: Store, file: TableFile, wanted: Places) -> Iterator[pa.Table]:
     """The rows at these places in one file."""
-    reader = open_table_file(store, path)
-    for number, (low, high) in enumerate(json.loads(reader.schema.metadata[BOUNDS])):
-        ours = clip_places(wanted, low, high)
-        if not len(ours):
-            continue
-        rows = pa.Table.from_batches([reader.get_batch(number)])
-        places = rows[PLACE].chunk(0).to_numpy()
-        starts, ends = np.searchsorted(places, ours, "left"), np.searchsorted(places, ours, "right")
-        taken = rows.take(pa.array(list_ranges(starts, ends)))
-        if taken.num_rows:
-            yield taken.drop_columns([PLACE]).replace_schema_metadata(None)
+    with open_table_file(store, file) as blocks:
+        for number, (low, high) in enumerate(blocks.notes):
+            ours = clip_places(wanted, low, high)
+            if not len(ours):
+                continue
+            rows = pa.Table.from_batches([blocks.read_block(number)])
+            places = rows[PLACE].chunk(0).to_numpy()
+            starts, ends = np.searchsorted(places, ours, "left"), np.searchsorted(places, ours, "right")
+            taken = rows.take(pa.array(list_ranges(starts, ends)))
+            if taken.num_rows:
+                yield taken.drop_columns([PLACE])
 
 
 def clip_places(wanted: Places, low: int, high: int) -> Places:
@@ -165,12 +163,29 @@ def list_ranges(starts: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> np.
     return numbers
 
 
-def open_table_file(store: Store, path: str) -> Any:
-    """A reader of a table's file; on the local disk nothing is copied."""
+def read_table_file(store: Store, file: TableFile) -> pa.Table:
+    """All rows of a table's file; on the local disk nothing is copied."""
+    with open_table_file(store, file) as blocks:
+        return blocks.read()
+
+
+@contextmanager
+def open_table_file(store: Store, file: TableFile) -> Iterator[BlockFile]:
+    """A table's file to read, and what is said if it is damaged."""
     try:
-        return pa.ipc.open_file(store.open_input(path))
-    except pa.ArrowException as error:
+        yield BlockFile(store, file.path, file.seal)
+    except (DamagedFile, OSError, pa.ArrowException) as error:
         raise CheckpointError(
-            f"{join(store.uri, path)} is not a whole table ({error}); restore the file, or start again: "
+            f"{join(store.uri, file.path)} is not the table it was ({error}); restore the file, or start again: "
             "the table is then read anew"
         ) from error
+
+
+def is_whole(store: Store, file: TableFile) -> bool:
+    """Whether a table's file is there, and as it was written."""
+    try:
+        with open_table_file(store, file) as blocks:
+            blocks.check()
+    except CheckpointError:
+        return False
+    return True

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.state import ResultFile, Store
+from headrace.state.result_parquet import WRITE_CHECKSUMS, seal_results
 
 _BOUNDS = ("window_start", "window_end")
 
@@ -41,8 +42,7 @@ class ResultWriter:
             writer.close()
             out.close()
         found: dict[str, tuple[ResultFile, ...]] = {
-            query: (ResultFile(path, self._rows.get(query, 0), self.store.size(path)),)
-            for query, (path, _, _) in self._open.items()
+            query: (seal_results(self.store, path, self._rows.get(query, 0)),) for query, (path, _, _) in self._open.items()
         }
         self._open = {}
         return found
@@ -54,7 +54,7 @@ def write_file(store: Store, folder: str, version: int, table: pa.Table, schema:
     path = name_file(folder, version)
     with store.open_output(path) as out:
         pq.write_table(table.cast(target), out, **_encode(target))
-    return ResultFile(path, table.num_rows, store.size(path))
+    return seal_results(store, path, table.num_rows)
 
 
 def name_file(folder: str, version: int) -> str:
@@ -72,6 +72,7 @@ def _encode(schema: pa.Schema) -> dict[str, Any]:
     plain = [f for f in schema if pa.types.is_primitive(f.type) and f.name not in _BOUNDS]
     times = [f.name for f in plain if pa.types.is_timestamp(f.type)]
     return {
+        **WRITE_CHECKSUMS,
         "use_dictionary": [f.name for f in schema if f not in plain],
         "column_encoding": dict.fromkeys(times, "DELTA_BINARY_PACKED"),
     }

@@ -1,7 +1,7 @@
 """Source rows as Spark sends them: `_t`, the scalar expressions `c0…` that Spark has computed, and `_row`.
 
-`_row` is the whole row as JSON, there only for rows that may be late or unusable. A line that did not parse has its text
-in it, and no `_t`.
+`_row` is the whole row as JSON, there only for rows that may be late or unusable; times and dates among its columns are
+numbers, since a value that is not plausible is kept as it came. A line that did not parse has its text in it, and no `_t`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _gather_frames(frames: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _parse_rows(con: duckdb.DuckDBPyConnection, late: pa.Table, schema: pa.Schema) -> pa.Table:
     con.register("late_rows", late)
-    shape = json.dumps({f.name: json_type(f.type) for f in schema if f.name != "_reason"}).replace("'", "''")
+    shape = json.dumps({f.name: _column_type(f.type) for f in schema if f.name != "_reason"}).replace("'", "''")
     columns = ", ".join(_late_column(f) for f in schema if f.name != "_reason")
     parsed = f"SELECT json_transform(_row, '{shape}') AS r, _reason FROM late_rows"
     reason = "_reason"
@@ -100,12 +100,19 @@ def _parse_rows(con: duckdb.DuckDBPyConnection, late: pa.Table, schema: pa.Schem
         reason = f"CASE WHEN r.{MALFORMED} IS NULL THEN _reason ELSE 'malformed' END AS _reason"
     rows = fetch_arrow(con, f"SELECT {columns}, {reason} FROM ({parsed})")
     con.unregister("late_rows")
-    return rows
+    return rows.cast(pa.schema([schema.field(name) for name in rows.column_names]))
 
 
 def _late_column(field: pa.Field) -> str:
     value = f'r."{field.name}"'
     return f'{f"from_base64({value})" if pa.types.is_binary(field.type) else value} AS "{field.name}"'
+
+
+def _column_type(type_: pa.DataType) -> object:
+    """How a column of `_row` is read: times in microseconds, dates in days."""
+    if pa.types.is_timestamp(type_):
+        return "BIGINT"
+    return "INTEGER" if pa.types.is_date(type_) else json_type(type_)
 
 
 def json_type(type_: pa.DataType) -> object:

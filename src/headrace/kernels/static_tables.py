@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.errors import InternalError
-from headrace.kernels.divide_table import find_rows, open_table_file, place_sql
+from headrace.kernels.divide_table import find_rows, place_sql, read_table_file
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import LookUp
 from headrace.program.table_division import name_copy
@@ -37,7 +37,7 @@ class StaticTables:
 
     def _read_whole(self, name: str, version: TableVersion) -> pa.Table:
         if name not in self._whole:
-            tables = [open_table_file(self._store, f.path).read_all() for f in version.files if not f.copy]
+            tables = [read_table_file(self._store, f) for f in version.files if not f.copy]
             self._whole[name] = pa.concat_tables(tables)
         return self._whole[name]
 

@@ -26,7 +26,7 @@ from headrace.network.planners import DEFAULT_MAX_CS, PLANNERS, PreparedWorld
 from headrace.network.topology import COST_MODELS
 from headrace.network.workload import enterprise, synthetic
 from headrace.network.world import World
-from headrace.refused import Refused
+from headrace.refused import Refused, read_local
 
 
 @click.group()
@@ -68,7 +68,7 @@ def _queries(path: str, world: World, network_path: str) -> list[JoinQuery]:
 @click.option("--deployed", type=click.Path(dir_okay=False), help="JSON of an earlier plan to plan beside.")
 @click.option("--explain", is_flag=True, help="Rates, filters, search effort and the cost per link.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "dot", "svg"]), default="text")
-@click.option("--out", type=click.Path(dir_okay=False), help="Write to a file instead of the screen.")
+@click.option("--out", type=click.Path(dir_okay=False), callback=read_local, help="Write to a file instead of the screen.")
 def plan(
     network_file: str,
     queries_file: str,
@@ -151,7 +151,7 @@ def _deployed(path: str | None, world: World) -> Deployment:
 )
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--no-reuse", is_flag=True)
-@click.option("--out", type=click.Path(file_okay=False), help="Draw the figures into this folder.")
+@click.option("--out", type=click.Path(file_okay=False), callback=read_local, help="Draw the figures into this folder.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 def compare_command(
     network_name: str,

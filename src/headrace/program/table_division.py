@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from headrace.state import Store
+from headrace.state import Store, TableFile
 
 
 @dataclass(frozen=True)
 class TablePiece:
     """Some rows of a table as they were read, in a file of their own. `bytes` are those of the rows in memory."""
 
-    path: str
+    file: TableFile
     rows: int
     bytes: int
     digest: str
@@ -24,7 +24,7 @@ class TableDivision:
 
     store: Store
     prefix: str  # of the paths of all files
-    pieces: tuple[str, ...]
+    pieces: tuple[TableFile, ...]
     keys: tuple[tuple[str, ...], ...]  # SQL over the table's columns
     ranges: int
     pids: int

@@ -7,7 +7,6 @@ share, by rows, of the segments it has rows in.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from rich.text import Text
 from headrace.report import text
 from headrace.report.model import StreamReport
 from headrace.state import Manifest, ManifestLog, pid_sizes
+from headrace.state.checksums import DamagedFile, open_json
 from headrace.state.leaf_numbers import describe_leaf, find_leaf, find_owner
 from headrace.state.split_route import list_leaves
 
@@ -89,6 +89,7 @@ def _streams(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
                 "late": stream.late,
                 "rejected": stream.rejected,
                 "contradicting": stream.contradicting,
+                "vanished": stream.vanished,
                 "unit": unit,
                 "max": stream.max_seen,
                 "low_watermark": stream.low_watermark,
@@ -117,10 +118,13 @@ def _queries(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
 
 
 def _labels(log: ManifestLog) -> dict[str, str]:
-    """What the nodes are, in words, from the plan file; nothing if there is none."""
+    """What the nodes are, in words, from the plan file; nothing if there is none, or a damaged one."""
     if not log.store.exists("plan.json"):
         return {}
-    labels: dict[str, str] = json.loads(log.store.read("plan.json")).get("labels", {})
+    try:
+        labels: dict[str, str] = open_json(log.store.read("plan.json")).get("labels", {})
+    except DamagedFile:  # a run says so; here only words are missing
+        return {}
     return labels
 
 
@@ -222,6 +226,10 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
     if waiting:
         names = ("pid", "slot", "rows", "size", "since batch", "behind")
         parts.insert(-1, draw_table("mini-partitions whose rows wait", names, waiting))
+    gone = [f"{one['vanished']:,} files of {one['stream']}" for one in summary["streams"] if one.get("vanished")]
+    if gone:
+        words = f"{', '.join(gone)} were gone when they were to be read: their rows are missing from the results"
+        parts.append(Text(words, style="yellow"))
     if len(listed) < len(pids):
         parts.append(Text(f"… {len(pids) - len(listed):,} more; --all lists them", style="dim"))
     return Group(*parts)

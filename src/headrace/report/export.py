@@ -26,6 +26,7 @@ from headrace.report.python_values import list_rows, list_values
 from headrace.report.results import shown
 from headrace.report.text import one_line
 from headrace.state import Listing, ManifestLog, ResultFile, Store
+from headrace.state.result_parquet import open_results
 
 Encode = Callable[[pa.RecordBatch], bytes]
 WIDEST = 60  # of a column of the table format, until a longer value comes
@@ -106,15 +107,9 @@ class CommittedFiles:
 
 
 def read_file(store: Store, file: ResultFile) -> Iterator[pa.RecordBatch]:
-    try:
-        with store.open_input(file.path) as source:
-            for batch in pq.ParquetFile(source).iter_batches():
-                yield batch.replace_schema_metadata(None)
-    except (pa.ArrowInvalid, CheckpointError) as error:
-        raise CheckpointError(
-            f"result file {file.path} of {store.uri} cannot be read: {error}. A manifest names it with "
-            f"{file.rows} rows; restore it from a backup, or compute the results again with a new checkpoint"
-        ) from error
+    with open_results(store, file) as parquet:
+        for batch in parquet.iter_batches():
+            yield batch.replace_schema_metadata(None)
 
 
 def as_csv() -> Encode:

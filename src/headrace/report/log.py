@@ -47,6 +47,8 @@ def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
         yield f"{key}.rejected", stream.rejected
         if stream.contradicting:
             yield f"{key}.contradicting", stream.contradicting
+        if stream.vanished:
+            yield f"{key}.vanished", stream.vanished
         yield f"{key}.max", _moment(stream.max_value, stream.unit)
         yield f"{key}.low_watermark", _moment(stream.low_watermark, stream.unit)
         lag = stream.lag

@@ -36,6 +36,7 @@ class StreamReport:
     rejected: int = 0
     unit: Unit = "us"
     contradicting: int = 0  # rows that punctuation had said would not come
+    vanished: int = 0  # files that were listed, and gone when they were to be read
 
     @property
     def max_time(self) -> datetime | None:
@@ -54,6 +55,7 @@ class StreamReport:
         listed = [f"{n}={v.isoformat() if isinstance(v, datetime) else v}" for n, v in shown.items()]
         listed += [f"late={self.late}", f"rejected={self.rejected}"]
         listed += [f"contradicting={self.contradicting}"] if self.contradicting else []
+        listed += [f"vanished={self.vanished}"] if self.vanished else []
         return f"StreamReport(rows={self.rows}, {', '.join(listed)})"
 
     @property

@@ -43,6 +43,7 @@ def make_report(
             rejected=state.rejected - (old.rejected if old else 0),
             unit=graph.streams[name].unit,  # type: ignore[arg-type]
             contradicting=state.contradicting - (old.contradicting if old else 0),
+            vanished=state.vanished - (old.vanished if old else 0),
         )
     reports = list(reports)
     timings = [r.timings for r in reports]

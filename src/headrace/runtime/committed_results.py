@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headrace.errors import CheckpointError
 from headrace.state import ManifestLog, ResultFile
+from headrace.state.result_parquet import check_results, read_results
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,8 +48,7 @@ class Results:
             tables = []
             try:
                 for file in files:
-                    with self.log.store.open_input(file.path) as source:
-                        tables.append(_complete(pq.read_table(source), self.schema).cast(self.schema))
+                    tables.append(_complete(read_results(self.log.store, file), self.schema).cast(self.schema))
             except CheckpointError as error:
                 self.log.refresh()
                 if not isinstance(error.__cause__, FileNotFoundError) or self.files() == files:
@@ -75,8 +74,12 @@ class Results:
         spark = self.session()
         schema = from_arrow_schema(self.schema)
         root = literal(self.log.store.uri.rstrip("/"))
-        paths = [f"{root}/{f.path}" for f in self._list()]
-        return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
+        files = self._list()
+        for file in files:
+            check_results(self.log.store, file)
+        paths = [f"{root}/{file.path}" for file in files]
+        reader = spark.read.schema(schema).option("parquet.page.verify-checksum.enabled", "true")
+        return reader.parquet(*paths) if paths else spark.createDataFrame([], schema)
 
 
 def _complete(table: pa.Table, schema: pa.Schema) -> pa.Table:

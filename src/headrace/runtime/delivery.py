@@ -1,18 +1,29 @@
-"""Committed results to sinks, each version once, whatever stops in between."""
+"""Committed results to sinks, each version once, whatever stops in between.
+
+A sink that raises is called again with the same batch, a few times, with pauses that grow: most of what makes a sink
+fail is over in seconds, and to end a run for it costs more. If it goes on raising, the run ends; what was not delivered is
+delivered by the next one. So a sink may see a batch of a query more than once, with the same number and the same rows.
+"""
 
 from __future__ import annotations
 
+import time
 import uuid
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from headrace.errors import HeadraceError, SinkError
+from headrace.errors import CheckpointError, HeadraceError, SinkError
 from headrace.runtime.sinks import Directory, Sink
 from headrace.state import HistoryPage, Manifest, ManifestLog, Store, split_versions
+from headrace.state.checksums import DamagedFile, open_json, seal_json
+from headrace.state.disk_faults import join
+from headrace.state.result_parquet import read_results
+
+PAUSES = (0.2, 1.0, 5.0)  # seconds before a sink that has raised is called again
 
 
 class Delivery:
@@ -47,12 +58,8 @@ class Delivery:
 
     def _deliver(self, name: str, sink: Sink, manifest: Manifest) -> None:
         for query, files in manifest.results.items():
-            tables = []
-            for file in files:
-                with self.store.open_input(file.path) as source:
-                    tables.append(pq.read_table(source))
-            with blame(f"sink {name}", manifest.version):
-                sink.write(query, manifest.version, pa.concat_tables(tables))
+            tables = [read_results(self.store, file) for file in files]
+            _give(name, sink, query, manifest.version, pa.concat_tables(tables))
         self._remember(name, manifest.version)
 
     def _deliver_page(self, name: str, sink: Sink, page: HistoryPage, done: int) -> None:
@@ -66,23 +73,51 @@ class Delivery:
                 if piece[0] > done
             )
             for version, same in groupby(pieces, key=lambda piece: piece[0]):
-                with blame(f"sink {name}", version):
-                    sink.write(query, version, pa.concat_tables([table for _, table in same]))
+                _give(name, sink, query, version, pa.concat_tables([table for _, table in same]))
         self._remember(name, page.name.last)
 
     def _remember(self, name: str, version: int) -> None:
-        self.store.write(self._path(name), str(version).encode())
+        self.store.write(self._path(name), seal_json({"sink": name, "delivered": version}))
 
     def _delivered(self, name: str) -> int | None:
         path = self._path(name)
-        return int(self.store.read(path)) if self.store.exists(path) else None
+        if not self.store.exists(path):
+            return None
+        try:
+            return int(open_json(self.store.read(path))["delivered"])
+        except (DamagedFile, KeyError) as error:
+            raise CheckpointError(
+                f"{join(self.store.uri, path)}, which says what sink {name} was given, is damaged: {error}. Restore it from a "
+                "backup, or delete it and start again: a directory is then given every batch again, which changes nothing in "
+                "it, any other sink what is committed from then on"
+            ) from error
 
     def _path(self, name: str) -> str:
         return f"sinks/{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
 
 
+def _give(name: str, sink: Sink, query: str, version: int, rows: pa.Table) -> None:
+    """Call a sink until it does not raise, or has raised too often."""
+    for pause in PAUSES:
+        try:
+            sink.write(query, version, rows)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            warnings.warn(
+                f"batch {version}: sink {name} failed: {said}. The batch is committed; it is given the results of {query} "
+                f"again in {pause:g} s",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            time.sleep(pause)
+        else:
+            return
+    with blame(f"sink {name}", version):
+        sink.write(query, version, rows)
+
+
 @contextmanager
-def blame(who: str, batch_id: int) -> Iterator[None]:
+def blame(who: str, batch_id: int, advice: str = "sinks are given what they have missed") -> Iterator[None]:
     """Within it, what the user's function raises becomes an error that says whose it is and that nothing is
     lost.
     """
@@ -93,5 +128,5 @@ def blame(who: str, batch_id: int) -> Iterator[None]:
     except Exception as error:
         raise SinkError(
             f"batch {batch_id}: {who} failed: {type(error).__name__}: {error}\nThe batch is committed. Mend the cause and "
-            "start again: sinks are given what they have missed"
+            f"start again: {advice}"
         ) from error

@@ -44,6 +44,7 @@ from headrace.runtime.continue_plan import continue_settings, restore_order
 from headrace.runtime.delivery import Delivery
 from headrace.runtime.folder_watch import FolderWatch
 from headrace.runtime.housekeeping import Housekeeping
+from headrace.runtime.input_watch import InputWatch
 from headrace.runtime.slot_follower import SlotFollower
 from headrace.runtime.table_versions import TableReader, TableVersions
 from headrace.sql.error_places import suggest
@@ -100,6 +101,7 @@ class Driver:
         self._absorb: int | None = None  # microseconds that rows of a burst may wait; None: not at all
         self._notes: tuple[str, ...] = ()  # for the report of the next batch
         self._warned = False  # of files in one folder
+        self.input_watch = InputWatch(store, plan.graph)
 
     @property
     def graph(self) -> Graph:
@@ -209,13 +211,16 @@ class Driver:
         if answers not in (0, orders.slots * len(self.program.levels)):  # no row, no answer
             raise InternalError(f"batch {orders.version}: {answers} slots of {orders.slots} answered")
         self.folder_watch.check(reports, self.number_folders(()))
-        manifest = make_manifest(self.manifest, self.program, orders, reports, batch_id)
+        manifest = self.input_watch.count_files(
+            make_manifest(self.manifest, self.program, orders, reports, batch_id)
+        )
         load = self.balancer.read(reports, orders)
         labels = {node.name: node.label for node in self.program.nodes}
         notes = (*self._requests.refused, *self._notes, *self.balancer.describe(orders, reports, labels))
         if self.slots > 1 and self.file.folders == [""] and not self._warned:
             self._warned = True
             notes += (_ONE_FOLDER,)
+        notes += tuple(self.input_watch.explain_rejected(self.manifest, manifest))
         if self.tables is not None:
             notes += tuple(self.tables.notes())
         if self.follower is not None:

@@ -178,6 +178,7 @@ class Run:
                 raise InterruptedError("the run was stopped before this batch")
             try:
                 self._refuse_gap(batch_id)
+                self.driver.input_watch.look_for_files(batch_id)
                 orders = self.driver.make_orders()
                 follower = self.driver.follower
                 if follower is not None:
@@ -293,7 +294,7 @@ class Run:
         self._idle_since = time.monotonic()
         self.reports.append(report)
         if self._on_batch is not None:
-            with blame("on_batch", report.batch_id):
+            with blame("on_batch", report.batch_id, "on_batch is called for the batches after it"):
                 self._on_batch(report)
 
     # -- reading --------------------

@@ -26,6 +26,7 @@ from headrace.partitioning.choose_table_keys import TablePlacement
 from headrace.physical.scratch_database import open_scratch
 from headrace.program.program import Node, PaneNode, Program, VersionNode
 from headrace.state import FORMAT, Manifest, Store, check_format
+from headrace.state.checksums import open_json, seal_json
 
 PATH = "plan.json"
 
@@ -68,7 +69,7 @@ class PlanFile:
         }
 
     def save(self, store: Store) -> None:
-        store.write(PATH, json.dumps({"format": FORMAT, **vars(self)}, indent=1).encode())
+        store.write(PATH, seal_json({"format": FORMAT, **vars(self)}))
 
 
 def load(store: Store) -> PlanFile | None:
@@ -80,8 +81,10 @@ def load(store: Store) -> PlanFile | None:
             )
         return None
     try:
-        data = json.loads(store.read(PATH))
-        check_format(store.uri, data.pop("format"))
+        content = store.read(PATH)
+        check_format(store.uri, json.loads(content)["format"])
+        data = open_json(content)
+        del data["format"]
         return PlanFile(**data)
     except (ValueError, TypeError, KeyError) as e:
         raise CheckpointError(

@@ -3,14 +3,14 @@
 A sink is handed what a manifest names, after it was published, with the version as batch id. What was
 delivered is remembered per sink in the checkpoint, and a restart delivers what a crash left undelivered: at
 least once, and with the batch id a sink can make that exactly once. Directory sinks do: their file names
-follow from query and batch id. A sink that is new to a checkpoint gets what is committed from then on; a
-directory gets everything.
+follow from query and batch id. A sink that raises is called again a few times (`delivery`). A sink that is
+new to a checkpoint gets what is committed from then on; a directory gets everything.
 """
 
 from __future__ import annotations
 
+import io
 import sys
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,10 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.errors import OptionError
+from headrace.errors import CheckpointError, OptionError
 from headrace.report.export import encoder
 from headrace.report.python_values import list_rows
+from headrace.state import Store
 
 
 class Sink(Protocol):
@@ -65,7 +66,9 @@ class Console:
 
 @dataclass
 class Directory:
-    """CSV, JSON lines or Parquet files, one per query and batch, written as `headrace results` writes them."""
+    """CSV, JSON lines or Parquet files, one per query and batch, written as `headrace results` writes them. The directory is a
+    local path or a URI that a checkpoint may have (`Store`); a file appears as a whole, and a second time as the same.
+    """
 
     path: str
     format: str
@@ -73,24 +76,32 @@ class Directory:
     def __post_init__(self) -> None:
         if self.format not in ("csv", "json", "parquet"):
             raise OptionError(f"sink: expected csv, json or parquet, got {self.format!r}")
+        try:
+            self._store = Store.open(self.path)
+        except CheckpointError as error:
+            raise OptionError(f"sink {self.format}: {error}") from error
 
     @property
     def name(self) -> str:
-        return f"{self.format}:{Path(self.path).resolve()}"
+        address = self._store.uri
+        return f"{self.format}:{Path(address).resolve() if self._store.is_local else address}"
+
+    def open(self) -> None:
+        """See that the address can be reached, before a run begins."""
+        try:
+            self._store.exists("_")
+        except CheckpointError as error:
+            raise OptionError(f"sink {self.format}:{self.path}: {error.__cause__ or error}") from error
 
     def write(self, query: str, batch_id: int, table: pa.Table) -> None:
-        folder = Path(self.path) / query
-        folder.mkdir(parents=True, exist_ok=True)
-        target = folder / f"{batch_id:012d}.{self.format}"
-        temporary = folder / f".{target.name}.{uuid.uuid4().hex}"
-        with temporary.open("wb") as out:
-            if self.format == "parquet":
-                pq.write_table(table, out)
-            else:
-                encode = encoder(self.format)
-                for batch in table.to_batches():
-                    out.write(encode(batch))
-        temporary.replace(target)
+        out = io.BytesIO()
+        if self.format == "parquet":
+            pq.write_table(table, out)
+        else:
+            encode = encoder(self.format)
+            for batch in table.to_batches():
+                out.write(encode(batch))
+        self._store.write(f"{query}/{batch_id:012d}.{self.format}", out.getvalue())
 
 
 @dataclass
@@ -115,7 +126,9 @@ def make_sink(sink: Any, spark: Any) -> Sink:
         if kind == "console" and not path:
             return Console()
         if path:
-            return Directory(path, kind)
+            directory = Directory(path, kind)
+            directory.open()
+            return directory
         raise OptionError(f"sink: expected console, csv:DIR, json:DIR or parquet:DIR, got {sink!r}")
     if hasattr(sink, "write") and hasattr(sink, "name"):
         return sink  # type: ignore[no-any-return]

@@ -134,12 +134,13 @@ class Projection:
         self._ticks, self._rows, self._columns = [], [], []
         for i, (name, stream) in enumerate(plan.graph.streams.items()):
             prefix = f"s{i}_"
-            tick, names = _tick(stream, f"`{prefix}{stream.on}`"), [c for c, _ in stream.columns]
+            kinds = dict(stream.columns)
+            tick, names = _tick(stream, f"`{prefix}{stream.on}`"), [*kinds]
             if stream.keeps_malformed:
                 tick = f"CASE WHEN `{prefix}{MALFORMED}` IS NULL THEN {tick} END"
                 names.append(MALFORMED)
             self._ticks.append(tick)
-            whole = ", ".join(f"`{prefix}{c}` AS `{c}`" for c in names)
+            whole = ", ".join(f"{_write_late(kinds.get(c, 'string'), f'`{prefix}{c}`')} AS `{c}`" for c in names)
             self._rows.append(f"to_json(struct({whole}), {_FORMATS})")
             for column in plan.columns[name]:
                 text = _prefix_columns(column.expression, stream, prefix)
@@ -165,11 +166,23 @@ def _tick(stream: Stream, column: str) -> str:
     kind = dict(stream.columns)[stream.on].strip().lower()
     if stream.unit == "int":
         return f"CAST({column} AS BIGINT)"
+    return f"CAST(unix_date({column}) AS BIGINT) * 86400000000" if kind == "date" else _count_micros(kind, column)
+
+
+def _count_micros(kind: str, column: str) -> str:
     if kind == "timestamp_ntz":
         return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {column})"
-    if kind == "date":
-        return f"CAST(unix_date({column}) AS BIGINT) * 86400000000"
     return f"unix_micros({column})"
+
+
+def _write_late(kind: str, column: str) -> str:
+    """A column in a row that may be late. Times are numbers (`kernels/spark_rows.py`): as text, DuckDB would not read those of a
+    year with five digits, which is what numbers of milliseconds become.
+    """
+    kind = kind.strip().lower()
+    if kind == "date":
+        return f"unix_date({column})"
+    return _count_micros(kind, column) if kind.startswith("timestamp") else column
 
 
 def _moving(value: int) -> str:

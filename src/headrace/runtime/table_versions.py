@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from headrace.errors import HeadraceError, SourceError
 from headrace.kernels import divide_table
-from headrace.kernels.divide_table import open_table_file, write_arrow
+from headrace.kernels.divide_table import is_whole, read_table_file, write_whole
 from headrace.logical.graph import StaticTable
 from headrace.program.program import Program, TableUse
 from headrace.program.table_division import TableDivision, TablePiece, name_copy
@@ -90,38 +90,41 @@ class TableVersions:
         size = sum(p.bytes for p in pieces)
         divided = size > self._limit
         digest = _digest(columns, pieces, self._program.pids, use.keys if divided else ())
-        last = last or self._before.get(table.name)
-        if last is not None and (digest, divided) == (last.digest, last.divided):
-            self._delete(p.path for p in pieces)
-            return replace(last, read_at=now)
+        known = last or self._find_before(table.name)
+        if known is not None and (digest, divided) == (known.digest, known.divided):
+            self._delete(p.file.path for p in pieces)
+            return replace(known, read_at=now)
         files = self._divide(use, prefix, pieces) if divided else (self._gather(table, columns, prefix, pieces),)
         named = {file.path for file in files}
-        self._delete(p.path for p in pieces if p.path not in named)
+        self._delete(p.file.path for p in pieces if p.file.path not in named)
         return TableVersion(files, now, digest, sum(p.rows for p in pieces), size, divided)
+
+    def _find_before(self, name: str) -> TableVersion | None:
+        """The version of the last manifest, unless a file of it is damaged: then the table is written down anew."""
+        before = self._before.get(name)
+        return before if before is not None and all(is_whole(self._store, file) for file in before.files) else None
 
     def _gather(
         self, table: StaticTable, columns: Sequence[str], prefix: str, pieces: Sequence[TablePiece]
     ) -> TableFile:
         """One file with all rows."""
         if len(pieces) == 1:
-            return TableFile(pieces[0].path)
-        parts = [open_table_file(self._store, p.path).read_all() for p in pieces]
+            return pieces[0].file
+        parts = [read_table_file(self._store, p.file) for p in pieces]
         rows = pa.concat_tables(parts) if parts else self._reader.read_empty(table, columns)
-        path = f"{prefix}{uuid.uuid4().hex}.arrow"
-        self._store.write(path, write_arrow(rows))
-        return TableFile(path)
+        return write_whole(self._store, f"{prefix}{uuid.uuid4().hex}.arrow", rows)
 
     def _divide(self, use: TableUse, prefix: str, pieces: Sequence[TablePiece]) -> tuple[TableFile, ...]:
         """A copy for each set of keys; for lookups without keys the pieces themselves."""
-        files = tuple(TableFile(p.path) for p in pieces) if () in use.keys else ()
+        pieces_read = tuple(p.file for p in pieces)
+        files = pieces_read if () in use.keys else ()
         keys = tuple(k for k in use.keys if k)
         if not keys:
             return files
         size = sum(p.bytes for p in pieces)
         ranges = min(max(1, -(-size // divide_table.PIECE_BYTES)), self._program.pids)
-        paths = tuple(p.path for p in pieces)
         division = TableDivision(
-            self._store, prefix, paths, keys, ranges, self._program.pids, self._program.time_zone, self._memory
+            self._store, prefix, pieces_read, keys, ranges, self._program.pids, self._program.time_zone, self._memory
         )
         return (*files, *self._reader.divide(division))
 

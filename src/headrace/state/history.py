@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from headrace.state.format import FORMAT
@@ -142,13 +142,13 @@ def decode_page(data: bytes, name: PageName) -> HistoryPage:
 
 def _outputs_to_json(outputs: Mapping[str, KeptOutputs]) -> dict[str, Any]:
     return {
-        name: [one.expired, [(k.file.path, k.file.rows, k.file.bytes, k.first, k.last, k.until) for k in one.files]]
+        name: [one.expired, [(*astuple(k.file), k.first, k.last, k.until) for k in one.files]]
         for name, one in outputs.items()
     }
 
 
 def _outputs_from_json(value: Mapping[str, Any]) -> dict[str, KeptOutputs]:
     return {
-        name: KeptOutputs(tuple(KeptFile(ResultFile(*one[:3]), *one[3:]) for one in files), expired)
+        name: KeptOutputs(tuple(KeptFile(ResultFile(*one[:4]), *one[4:]) for one in files), expired)
         for name, (expired, files) in value.items()
     }

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from headrace.errors import CheckpointError
 from headrace.state.history import KeptFile
 from headrace.state.record import ResultFile
+from headrace.state.result_parquet import WRITE_CHECKSUMS, open_results, seal_results
 from headrace.state.store import Store
 
 TARGET = 64 * 1024 * 1024
@@ -82,8 +83,7 @@ def split_groups(files: Sequence[KeptFile], target: int, span: float | None) -> 
 
 def split_versions(store: Store, kept: KeptFile) -> Iterator[tuple[int, pa.Table]]:
     """The rows of each version in a file."""
-    with store.open_input(kept.file.path) as source:
-        file = pq.ParquetFile(source)
+    with open_results(store, kept.file) as file:
         counts = _count_versions(file, kept)
         table = file.read(use_threads=False).replace_schema_metadata(None)
     start = 0
@@ -110,7 +110,7 @@ def _merge(
         with suppress(CheckpointError):
             store.delete(path)
         raise
-    file = ResultFile(path, rows, store.size(path))
+    file = seal_results(store, path, rows)
     return [KeptFile(file, run[0].first, run[-1].last, max(kept.until for kept in run))]
 
 
@@ -120,7 +120,11 @@ def _write(
     """Write the rows of a run, durably; how many they are."""
     versions: Versions = []
     total = 0
-    with store.explain(path, "write"), store.open_output(path) as out, pq.ParquetWriter(out, schema) as writer:
+    with (
+        store.explain(path, "write"),
+        store.open_output(path) as out,
+        pq.ParquetWriter(out, schema, **WRITE_CHECKSUMS) as writer,
+    ):
         waiting: list[pa.RecordBatch] = []
         for place, kept in enumerate(run):
             check()
@@ -141,11 +145,10 @@ def _write(
 def _read_whole(store: Store, kept: KeptFile, place: int) -> tuple[list[pa.RecordBatch], Versions]:
     """The rows of a file, of which none is large, and the versions they are of."""
     try:
-        with store.open_input(kept.file.path) as source:
-            file = pq.ParquetFile(source)
+        with open_results(store, kept.file) as file:
             counts = _count_versions(file, kept)
             table = file.read(use_threads=False).replace_schema_metadata(None)
-    except (CheckpointError, OSError, pa.ArrowException, ValueError) as error:
+    except (CheckpointError, ValueError) as error:
         raise UnreadableFile(place) from error
     if table.num_rows != kept.file.rows or sum(rows for _, rows in counts) != kept.file.rows:
         raise UnreadableFile(place)
@@ -162,8 +165,7 @@ def _count_versions(file: Any, kept: KeptFile) -> Versions:
 def _read_schema(store: Store, file: ResultFile) -> pa.Schema | None:
     """The columns of a file; None if it cannot be read or is not the one that was named."""
     try:
-        with store.open_input(file.path) as source:
-            parquet = pq.ParquetFile(source)
+        with open_results(store, file) as parquet:
             return parquet.schema_arrow.remove_metadata() if parquet.metadata.num_rows == file.rows else None
-    except (CheckpointError, OSError, pa.ArrowException):
+    except CheckpointError:
         return None

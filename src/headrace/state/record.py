@@ -15,13 +15,15 @@ from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
 from headrace.progress import LOWEST, NOTHING_KNOWN, NOTHING_SEEN, Arrivals, Frontier, Observation
+from headrace.state.arrow_blocks import Seal
+from headrace.state.checksums import DamagedFile
 from headrace.state.format import FORMAT
 from headrace.state.segment import SegmentMeta
 from headrace.state.split_route import SplitRoute, read_route, write_branch
 
 
-class Damaged(ValueError):
-    """These bytes are not a whole manifest; the message says in what respect."""
+class Damaged(DamagedFile):
+    """These bytes are not a whole manifest."""
 
 
 class OtherFormat(ValueError):
@@ -42,6 +44,7 @@ class StreamState:
     late: int = 0
     rejected: int = 0
     contradicting: int = 0
+    vanished: int = 0  # files that were listed, and gone when they were to be read
 
     @property
     def max_seen(self) -> int | None:
@@ -60,7 +63,7 @@ class StreamState:
     def from_json(value: Mapping[str, Any]) -> StreamState:
         """The inverse of `to_json`."""
         frontier = _frontier_from_json(value["frontier"])
-        counts = {name: value.get(name, 0) for name in ("rows", "late", "rejected", "contradicting")}
+        counts = {name: value.get(name, 0) for name in ("rows", "late", "rejected", "contradicting", "vanished")}
         return StreamState(_observation_from_json(value["seen"]), frontier, **counts)
 
 
@@ -84,11 +87,12 @@ def _observation_from_json(value: Mapping[str, Any]) -> Observation:
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """A file of results or late rows, relative to the store."""
+    """A file of results or late rows, relative to the store; `crc` is the checksum of its footer (`result_parquet`)."""
 
     path: str
     rows: int
     bytes: int
+    crc: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,14 @@ class TableFile:
     copy: str = ""
     first: int = 0  # mini-partition
     last: int = 0
+    bytes: int = 0
+    tail: int = 0  # where in the file its end begins, which has the checksum `crc`
+    crc: int = 0
+
+    @property
+    def seal(self) -> Seal:
+        """What the file is checked by."""
+        return Seal(self.bytes, self.tail, self.crc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +132,9 @@ class TableVersion:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> TableVersion:
-        """The inverse of `dataclasses.asdict`; a checkpoint of before tables were divided has one path."""
+        """The inverse of `dataclasses.asdict`."""
         known = dict(value)
-        files = [{"path": known.pop("path")}] if "path" in known else known.pop("files")
+        files = known.pop("files")
         return TableVersion(tuple(TableFile(**file) for file in files), **known)
 
 
@@ -302,8 +314,8 @@ def outputs_of(head: Mapping[str, Any]) -> Outputs:
     return Outputs(files_from_json(head["results"]), files_from_json(head["late"]))
 
 
-def files_to_json(files: Files) -> dict[str, list[tuple[str, int, int]]]:
-    return {name: [(file.path, file.rows, file.bytes) for file in group] for name, group in files.items()}
+def files_to_json(files: Files) -> dict[str, list[tuple[str, int, int, int]]]:
+    return {name: [astuple(file) for file in group] for name, group in files.items()}
 
 
 def files_from_json(value: Mapping[str, list[list[Any]]]) -> Files:

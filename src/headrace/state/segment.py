@@ -1,23 +1,21 @@
 """Segments: the immutable files that state is made of (DESIGN section 5).
 
-A segment is an Arrow IPC file with rows of one node's state, sorted by mini-partition (`pid`). Where each
-pid ends is kept in the schema of the file, so a slot that owns some of the pids takes slices of the columns
-and looks at no other row. On the local disk the file is not compressed and is read through a memory map:
-the table *is* the page cache, and only the pages of the pids that are used are ever read. Elsewhere the
-buffers are compressed (LZ4), as the network is slower than that.
+A segment is a file with rows of one node's state, sorted by mini-partition (`pid`), in blocks of whole pids
+(`arrow_blocks`). Where each pid ends is kept in its trailer, so a slot that owns some of the pids takes slices of the
+columns, and looks at and checks no other block. On the local disk the table *is* the page cache.
 
 `SegmentMeta` is what a manifest keeps: enough to decide, without opening the file, whether a slot needs it
 (`pids`) and whether progress has passed it (`span`). What the rows mean is their operator's business: a segment
 knows its node, which input of it the rows came by, the span of progress they cover, and the batch that wrote them.
 Mini-partitions are *released* one by one, as the slots that own them merge their share into newer segments or need
-it no more; the file goes with its last one. The Arrow footer is at the end of the file, so one that was cut short is
-recognised when it is opened, and its size is compared with the manifest's first.
+it no more; the file goes with its last one. Whatever a disk has done to a file is noticed when it is read, by its size and
+its checksums, and is an error that says what to do.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -27,12 +25,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import CheckpointError, InternalError
+from headrace.state.arrow_blocks import BlockFile, Seal, cut_blocks, write_blocks
+from headrace.state.checksums import DamagedFile
 from headrace.state.disk_faults import join
 from headrace.state.store import Store
-
-ENDS = b"headrace.ends"
-LOCAL = pa.ipc.IpcWriteOptions(unify_dictionaries=True)
-REMOTE = pa.ipc.IpcWriteOptions(unify_dictionaries=True, compression="lz4")
 
 
 class Span(NamedTuple):
@@ -58,6 +54,13 @@ class SegmentMeta:
     input: int = 0  # of the node
     parked: bool = False
     waiting: bool = False  # rows that came and are not processed yet, as they came
+    tail: int = 0  # where in the file its end begins, which has the checksum `crc`
+    crc: int = 0
+
+    @property
+    def seal(self) -> Seal:
+        """What the file is checked by."""
+        return Seal(self.bytes, self.tail, self.crc)
 
     @property
     def live_bytes(self) -> int:
@@ -83,7 +86,7 @@ class SegmentMeta:
         return SegmentMeta(**known)
 
 
-_USUAL = {"tier": 0, "input": 0, "parked": False, "waiting": False}
+_USUAL = {"tier": 0, "input": 0, "parked": False, "waiting": False, "tail": 0, "crc": 0}
 
 
 @lru_cache(maxsize=4096)  # the segments of a slot mostly have the same pids, batch after batch
@@ -116,15 +119,23 @@ def write_segment(
     if "pid" not in table.column_names or table.schema.field("pid").type != pa.uint16() or table["pid"].null_count:
         raise InternalError(f"state of {node}: expected a column pid uint16 without nulls, got {table.schema}")
     ends = pid_ends(node, table)
-    metadata = {**(table.schema.metadata or {}), ENDS: json.dumps([list(ends), list(ends.values())])}
-    table = table.combine_chunks().replace_schema_metadata(metadata)
-    options = LOCAL if store.is_local else REMOTE
-    with store.explain(path, "write"), store.open_output(path) as sink:
-        with pa.ipc.new_file(sink, table.schema, options=options) as writer:
-            writer.write_table(table)
-        size = sink.tell()
+    seal = write_blocks(store, path, table, cut_blocks(ends.values(), table), [list(ends), list(ends.values())])
     rows = table.num_rows
-    return SegmentMeta(path, node, rows, size, tuple(ends), span, rows, epoch, tier, input, waiting=waiting)
+    return SegmentMeta(
+        path,
+        node,
+        rows,
+        seal.bytes,
+        tuple(ends),
+        span,
+        rows,
+        epoch,
+        tier,
+        input,
+        waiting=waiting,
+        tail=seal.tail,
+        crc=seal.crc,
+    )
 
 
 def pid_ends(node: str, table: pa.Table) -> dict[int, int]:
@@ -141,20 +152,10 @@ def read_segment(store: Store, meta: SegmentMeta, pids: frozenset[int] | None = 
     """The rows of those of `pids` (None: all) that are not released, in the order of the file; on the local disk
     nothing is copied.
     """
-    reader, ends = open_segment(store, meta)
-    metadata = {key: value for key, value in (reader.schema.metadata or {}).items() if key != ENDS}
     mine = frozenset(meta.pids) if pids is None else pids.intersection(meta.pids)
-    if not mine:
-        return reader.schema.with_metadata(metadata).empty_table()
-    try:
-        table = reader.read_all().replace_schema_metadata(metadata)
-    except (OSError, pa.ArrowException) as error:
-        raise explain_damage(store, meta, str(error)) from error
-    if table.num_rows != meta.rows:
-        raise explain_damage(store, meta, f"{meta.rows} rows expected, {table.num_rows} found")
-    if mine.issuperset(ends):
-        return table
-    return pa.concat_tables([table.slice(start, end - start) for start, end in runs_of(ends.items(), mine)])
+    with _explained(store, meta):
+        file, ends = _open_segment(store, meta)
+        return file.read_runs(runs_of(ends, mine))
 
 
 def runs_of(ends: Iterable[tuple[int, int]], pids: frozenset[int]) -> Iterator[tuple[int, int]]:
@@ -174,29 +175,31 @@ def runs_of(ends: Iterable[tuple[int, int]], pids: frozenset[int]) -> Iterator[t
 
 def pid_sizes(store: Store, meta: SegmentMeta) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The number of rows that each pid has in the file, by pid, from the footer alone."""
-    _, ends = open_segment(store, meta)
-    sizes = np.zeros(max(ends, default=0) + 1, np.int64)
-    sizes[list(ends)] = np.diff(list(ends.values()), prepend=0)
+    with _explained(store, meta):
+        _, ends = _open_segment(store, meta)
+    sizes = np.zeros(max((pid for pid, _ in ends), default=0) + 1, np.int64)
+    sizes[[pid for pid, _ in ends]] = np.diff([end for _, end in ends], prepend=0)
     return sizes
 
 
-def open_segment(store: Store, meta: SegmentMeta) -> tuple[Any, dict[int, int]]:
-    """A reader of the file and the end of each pid in it, after checks that cost no scan."""
+def _open_segment(store: Store, meta: SegmentMeta) -> tuple[BlockFile, list[tuple[int, int]]]:
+    """The file, and where each pid ends in it."""
+    file = BlockFile(store, meta.path, meta.seal)
+    if file.rows != meta.rows:
+        raise DamagedFile(f"{meta.rows} rows expected, {file.rows} found")
+    return file, list(zip(*file.notes, strict=True))
+
+
+@contextmanager
+def _explained(store: Store, meta: SegmentMeta) -> Iterator[None]:
     try:
-        source = store.open_input(meta.path)
+        yield
     except CheckpointError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             raise explain_damage(store, meta, "the file is missing") from error
         raise
-    try:
-        if source.size() != meta.bytes:
-            raise explain_damage(store, meta, f"{meta.bytes} bytes expected, {source.size()} found")
-        reader = pa.ipc.open_file(source)
-        pids, rows = json.loads(reader.schema.metadata[ENDS])
-        ends = dict(zip(pids, rows, strict=True))
-    except (OSError, pa.ArrowException, TypeError, KeyError, ValueError) as error:
-        raise explain_damage(store, meta, f"it is not a segment ({error})") from error
-    return reader, ends
+    except (DamagedFile, OSError, pa.ArrowException) as error:
+        raise explain_damage(store, meta, str(error)) from error
 
 
 def explain_damage(store: Store, meta: SegmentMeta, what: str) -> CheckpointError:

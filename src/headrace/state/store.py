@@ -32,10 +32,24 @@ from headrace.state.disk import Disk, FileEntry, LocalDisk, RemoteDisk
 from headrace.state.disk_faults import explain_fault
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+KNOWN_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss", "mock")  # that `pyarrow.fs` opens; and file
+_LIKE_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 FORBIDDEN_PARTS = frozenset(("", ".", ".."))
 
 Entries = list[FileEntry]  # inside the class, `list` is the method
 Paths = list[str]
+
+
+def check_address(text: str) -> str:
+    """A path or a URI that can be opened; what only looks like a path, and is the URI of something else, is refused."""
+    match = _LIKE_URI.match(text)
+    if match is None or match[1].lower() == "file" or (match[1] in KNOWN_SCHEMES and SCHEME.match(text)):
+        return text
+    raise CheckpointError(
+        f"{text!r} cannot be opened: expected a local path, file:///directory, or a URI such as s3://bucket/dir or "
+        f"hdfs://host/dir ({', '.join(KNOWN_SCHEMES[:-1])}); s3a:// of Spark is written s3:// here. If it is meant as a local "
+        f"directory, write ./{text}"
+    )
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,7 @@ class Store:
         text = os.fspath(uri)
         if not text:
             raise CheckpointError("a checkpoint needs a directory or a URI, got an empty string")
+        check_address(text)
         if text.startswith("file:"):
             parts = urlsplit(text)
             if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):

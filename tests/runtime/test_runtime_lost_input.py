@@ -1,0 +1,63 @@
+"""Input on Spark that is gone or unusable: nothing of it is lost without a word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.report import checkpoint as summary
+from spark_kit import events, session, stream_sql, write
+
+Q = "CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k;"
+COLUMNS = "ts TIMESTAMP, k STRING, v INT"
+
+
+def write_lines(folder: Path, number: int, times: list[Any]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{number:05d} a.json"
+    path.write_text("".join(json.dumps({"ts": t, "k": "a", "v": 1}) + "\n" for t in times))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "json"])
+def test_a_file_that_vanishes_after_it_was_listed(spark: Any, tmp_path: Path, kind: str) -> None:
+    """Read by tasks or by Spark: a warning names it, the batch and the checkpoint count it, and the run goes on."""
+    folder = tmp_path / "s o"
+    if kind == "parquet":
+        files = [write(folder, events(10, seconds=60, start=60 * n), n) for n in range(4)]
+        script = stream_sql("s", folder) + Q
+    else:
+        files = [write_lines(folder, n, [f"2024-03-09T22:0{n}:00Z"] * 10) for n in range(4)]
+        options = f"path '{folder}', maxFilesPerTrigger 1"
+        script = f"CREATE STREAM s ({COLUMNS}) PROGRESSING ON ts ORDERED FROM 'json' OPTIONS ({options});" + Q
+    lost: list[Path] = []
+
+    def lose(report: Any) -> None:
+        if not lost:
+            lost.append(next(f for f in reversed(files) if f.exists()))
+            lost[0].unlink()
+
+    run = session(spark, tmp_path / "ck", script).start(available_now=True, on_batch=lose)
+    with pytest.warns(RuntimeWarning, match="1 files of stream s were listed, and are gone") as said:
+        run.wait()
+    assert any(str(lost[0]) in str(one.message) for one in said)
+    assert sum(r.rows for r in run.reports) == 30
+    assert [r.streams["s"].vanished for r in run.reports if r.streams["s"].vanished] == [1]
+    (found,) = summary.summarize(run.driver.log)["streams"]
+    assert found["vanished"] == 1
+
+
+def test_milliseconds_declared_as_a_time(spark: Any, tmp_path: Path) -> None:
+    """JSON numbers of milliseconds: Spark makes times of the year 55969 of them, and the late table keeps these."""
+    millis = 1_704_067_200_000
+    write_lines(tmp_path / "s", 0, [millis + n for n in range(60)])
+    script = f"CREATE STREAM s ({COLUMNS}) PROGRESSING ON ts ORDERED FROM 'json' OPTIONS (path '{tmp_path}/s');" + Q
+    run = session(spark, tmp_path / "ck", script).start(available_now=True)
+    with pytest.warns(RuntimeWarning, match="60 of 60 rows of stream s are rejected: their ts are numbers of milliseconds"):
+        run.wait()
+    late = run.late("s").arrow()
+    assert sorted(late["ts"].cast("int64").to_pylist()) == [(millis + n) * 1_000_000 for n in range(60)]
+    assert set(late["_reason"].to_pylist()) == {"implausible"}
