@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.dialect.duck_cast import spell_null
 from headrace.dialect.duck_expression import quote_name
 from headrace.logical.graph import TemporalJoin
 from headrace.optimizer.plan import Plan, RowTable
@@ -65,7 +66,7 @@ def lower_temporal(
         sides[1],
         join.kind,
         len(join.inputs[0].keys),
-        len(tables[1].columns),
+        tuple(spell_null(plan.types[tables[1].input][column]) for column in tables[1].columns),
         ", ".join(shown) or "1 AS _one",
         condition if join.kind == "inner" else None,
         plan.passages[join.inputs[1].relation].columns[join.inputs[1].time],

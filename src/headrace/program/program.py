@@ -194,7 +194,7 @@ class FindVersions:
     version_columns: str
     kind: str
     keys: int
-    values: int  # of a version
+    unknown: tuple[str, ...]  # SQL: the values of a version that is not there
     outputs: str  # SQL over the columns of both
     condition: str | None  # of inner results
     complete: Waits  # rows before this have their version
