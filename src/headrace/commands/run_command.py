@@ -60,6 +60,8 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
               help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip
 @click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path), callback=read_page,
               help="At the end, draw the plan, the run and its results.")  # fmt: skip
+@click.option("--log-format", type=click.Choice(["text", "json"]),
+              help="Write a line per batch, also on a terminal: text is short, json has everything.")  # fmt: skip
 @click.option("--ipv4", metavar="COLUMNS", help="On the page, show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
 @click.pass_context
 def run(
@@ -81,12 +83,13 @@ def run(
     retain: str | None,
     page: Path | None,
     ipv4: str | None,
+    log_format: str | None,
 ) -> None:
     """Run the streams and queries of FILE.
 
-    On a terminal this shows a live view; otherwise it writes a line of key=value pairs per batch. Results
-    are kept in the checkpoint (`headrace results`). A run on an existing checkpoint goes on where the last
-    one ended.
+    On a terminal this shows a live view; otherwise, and with --log-format, it writes a line per batch: what a person needs as
+    key=value pairs, or all that is known of the batch as JSON. Results are kept in the checkpoint (`headrace results`). A run on
+    an existing checkpoint goes on where the last one ended.
 
     Ctrl-C finishes the batch at hand and stops: exit code 0, or 130 if --available-now had not read
     everything yet. A second Ctrl-C ends at once; nothing committed is lost or doubled.
@@ -119,7 +122,7 @@ def run(
     statements = read_statements(file, text)
     queries = {one.name: one.text for one in statements if isinstance(one, CreateQuery)}
     reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
-    view, show, say = watch.view(f"{file} → {checkpoint}")
+    view, show, say = watch.view(f"{file} → {checkpoint}", checkpoint, log_format)
 
     def on_batch(report: BatchReport) -> None:
         reports.append(report)
