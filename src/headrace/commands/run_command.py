@@ -104,7 +104,7 @@ def run(
       headrace run queries.sql --checkpoint out/netmon --retain '7 days'
       headrace run queries.sql --checkpoint out/netmon --master spark://host:7077 --slots 16
       headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --slots auto
-      headrace run queries.sql --checkpoint out/orders --jars spark-sql-kafka-0-10_2.13-4.2.0.jar,kafka-clients-3.9.2.jar
+      headrace run queries.sql --checkpoint out/orders --packages org.apache.spark:spark-avro_2.13:4.3.0
     """
     if available_now and trigger:
         raise click.UsageError(
@@ -143,13 +143,13 @@ def run(
     if asking := [one for one in statements if isinstance(one, CreateStream) and asks_spark(one)]:
         for one in asking:
             session.check_installed(one.name, one.format)
-        _start_spark(session, ctx.meta["spark_log"])
+        _start_spark(session, ctx.meta)
     session.sql(text, base=file.parent)
     session.check()
     options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush, "retain": retain}
     with view, watch.Stops() as stops:
         watch.see_through(
-            lambda: _start_spark(session, ctx.meta["spark_log"]),
+            lambda: _start_spark(session, ctx.meta),
             lambda: session.start(sinks=list(sinks), on_batch=on_batch, **options),
             stops,
             say,
@@ -165,17 +165,18 @@ def run(
         ctx.exit(128 + stops.signal)
 
 
-def _start_spark(session: Any, log: Path) -> None:
-    """Start Spark, whose chatter goes to `log`; when it does not start, the end of `log` is the message."""
+def _start_spark(session: Any, meta: dict[str, Any]) -> None:
+    """Start Spark, whose chatter goes to a log; when it does not start, the message has the telling line, and the log is kept."""
     from headrace.report.watch import kept_quiet
     from headrace.runtime.spark_faults import log_threads
 
+    log: Path = meta["spark_log"]
     log_threads(log)
     try:
         with kept_quiet(log):
             _ = session.spark
     except Exception as error:
-        said = log.read_text(errors="replace").strip().splitlines()
-        old = any("UnsupportedClassVersionError" in line for line in said)
-        why = "this Java is too old, it must be 17 or newer" if old else f"{error}"
-        raise OptionError("\n  ".join([f"Spark did not start: {why}", *said[-6:]])) from error
+        from headrace.runtime.start_faults import explain_start
+
+        meta["keep_log"] = True
+        raise explain_start(error, log.read_text(errors="replace")) from error
