@@ -37,9 +37,9 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
 @click.option("--available-now", is_flag=True, help="Read what the sources have now, then end.")
 @click.option("--flush", is_flag=True, help="At the end, close all open windows, complete or not.")
 @click.option("--trigger", metavar="INTERVAL", callback=read_trigger, help="Start a batch every so often, e.g. '5 seconds'.")
-@click.option("--master", metavar="M", help="Spark master.  [default: local[*], or what spark-submit gives]")
+@click.option("--master", metavar="M", help="Spark master.  [default: $HEADRACE_MASTER, or local[*]]")
 @click.option("--packages", metavar="MAVEN", help="Packages of sources, GROUP:ARTIFACT:VERSION, separated by commas.")
-@click.option("--jars", metavar="FILES", callback=read_jars, help="Jars of sources, separated by commas.")
+@click.option("--jars", metavar="FILES", callback=read_jars, help="Jars of sources or of database drivers, separated by commas.")
 @click.option("--conf", "settings", multiple=True, callback=read_settings, metavar="KEY=VALUE",
               help="A setting of Spark. May be repeated.")  # fmt: skip
 @click.option("--slots", metavar="N|auto", callback=read_slots,
@@ -95,6 +95,8 @@ def run(
     everything yet. A second Ctrl-C ends at once; nothing committed is lost or doubled.
 
     Paths in FILE are relative to the directory of FILE.
+
+    $HEADRACE_DRIVER_MEMORY is the memory of Java in embedded Spark (2g); `headrace --help` lists the other variables.
 
     \b
     Examples:
