@@ -58,7 +58,7 @@ def _moment(value: int | None, unit: str) -> str:
     if unit != "us":
         return str(value)
     shown = text.ticks(value, unit)
-    return f"{value}us" if shown.endswith("µs") else shown.replace(" ", "T") + "Z"
+    return f"{value}us" if shown.endswith("µs") else shown.partition(".")[0].replace(" ", "T") + "Z"  # JSON has the rest
 
 
 def _word(name: str) -> str:
