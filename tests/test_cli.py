@@ -540,7 +540,7 @@ def test_state_as_json(checkpoint: str) -> None:
     """Progress, outputs, and state by node, slot and mini-partition are there as data."""
     found = json.loads(call("state", checkpoint, "--format", "json").stdout)
     assert found["batch"] == 2
-    assert found["streams"][0]["lag"] == 5_000_000
+    assert found["streams"][0]["behind_newest"] == 5_000_000
     assert found["queries"] == [
         {"query": "flows", "rows": 4, "files": 2, "bytes": found["queries"][0]["bytes"],
          "complete_to": {"window_end": T0 + 50_000_000}, "unit": "us"}

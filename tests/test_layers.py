@@ -22,6 +22,7 @@ ENGINES = {"duckdb", "pyarrow", "pyspark"}
 LAYERS = (
     "errors",
     "refused",
+    "arguments",
     "windows",
     "progress",
     "logical",

@@ -92,14 +92,12 @@ def run_product(case: SlackCase, rows: BatchedRows, marks: Ints) -> dict[str, di
     run = LocalRun(text, slots=1, tasks=1)
     edges = np.searchsorted(rows.batch, np.arange(rows.batches + 1))
     when: dict[str, dict[int, int]] = {name: {} for name in policies}
-    files = dict.fromkeys(policies, 0)
     for batch, (first, end) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
         new = list(zip(rows.times[first:end].tolist(), rows.values[first:end].tolist(), strict=True))
         mark = [(min(int(marks[batch]), int(rows.times.max())), MARK)]
-        run.push(**{f"of_{name}": new + mark if name == "punctuated" else new for name in policies})
+        manifest = run.push(**{f"of_{name}": new + mark if name == "punctuated" else new for name in policies})
         for name in policies:
-            paths = [f.path for f in run.log.results(name)][files[name] :]
-            files[name] += len(paths)
+            paths = [f.path for f in run.log.results(name, manifest.version - 1)]  # of this batch
             for _, _, start, _ in run._read(paths, False):
                 when[name][start] = batch
     return {

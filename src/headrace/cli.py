@@ -64,6 +64,14 @@ def main() -> None:
       headrace generate packets --rows 1000000 --disorder band --out examples/netmon/data/packets
       headrace run examples/netmon/queries.sql --checkpoint out/netmon --available-now
       headrace results out/netmon suspicious
+
+    \b
+    Environment:
+      HEADRACE_MASTER         Spark master where --master names none, e.g. spark://host:7077  (local[*])
+      HEADRACE_DRIVER_MEMORY  memory of Java in embedded Spark                                (2g)
+      HEADRACE_SPARK_LOG      Spark's own log, from this level on: ERROR, WARN, INFO          (not shown)
+      HEADRACE_CACHE          where generated data is fetched to                              (~/.cache/headrace)
+      JAVA_HOME               the Java that Spark runs on, 17 or newer
     """
 
 

@@ -13,6 +13,7 @@ Registering binds and checks; nothing runs, and Spark is not started, before it 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -27,10 +28,12 @@ import duckdb
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from headrace.arguments import checked
 from headrace.balance.controller import find_policy
 from headrace.dialect.duck_cast import duck_type
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
 from headrace.logical.graph import Graph, StaticTable
+from headrace.logical.source_formats import TABLES_ONLY
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, Settings, check_graph, optimize
 from headrace.optimizer.choose_reader import may_read_in_tasks
@@ -43,6 +46,7 @@ from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
 from headrace.report.model import BatchReport
+from headrace.report.shown_text import PlanPage, PlanText
 from headrace.sql import CreateStream, CreateTable, parse_query, parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.declare import asks_spark, declared_stream, declared_table
@@ -67,6 +71,7 @@ class slack:
     `horizon`: values further ahead of the clock than this (of the largest seen, for integers) are set aside.
     """
 
+    @checked
     def __init__(
         self,
         bound: str | int,
@@ -89,6 +94,7 @@ class slack:
 class ordered(slack):
     """Progress by order: rows come in the order of `on`."""
 
+    @checked
     def __init__(
         self, on: str, horizon: str | int | None = None, per: str | Sequence[str] = (), idle: str | None = None
     ) -> None:
@@ -104,6 +110,7 @@ class punctuated(slack):
     a table. `groups`: columns; a bound then holds for the group it is told for.
     """
 
+    @checked
     def __init__(
         self,
         on: str,
@@ -130,6 +137,7 @@ class punctuated(slack):
 class Session:
     """A set of streams and queries, planned and run together."""
 
+    @checked
     def __init__(
         self,
         spark: SparkSession | None = None,
@@ -173,7 +181,16 @@ class Session:
     def graph(self) -> Graph:
         return self._binder.graph()
 
+    def __repr__(self) -> str:
+        """What is registered; Spark is not started for it."""
+        graph = self.graph
+        kinds = {"streams": list(graph.streams), "tables": list(graph.tables), "queries": list(graph.queries)}
+        listed = [f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names] or ["nothing registered"]
+        where = [f"checkpoint {self._checkpoint}"] if self._checkpoint is not None else []
+        return f"<headrace.Session: {'; '.join(listed + where)}>"
+
     # -- registering --------------------
+    @checked
     def sql(self, text: str, base: str | Path | None = None) -> Session:
         """Register the CREATE STREAM, CREATE TABLE and CREATE QUERY statements of a script; paths are relative to `base`."""
         binder = _copy_binder(self._binder)
@@ -207,14 +224,19 @@ class Session:
 
     def check(self, installed: bool = True) -> None:
         """Refuse what can be refused before Spark starts: sources that are not there or, if `installed` matters, that
-        Spark will not have; a checkpoint that is a file. Warn of windows that will cost much.
+        Spark will not have (else they are warned of); a checkpoint that is a file. Warn of windows that will cost much.
         """
         from headrace.runtime.source_path import check_sources
 
         check_sources(self.graph, self._bases)
-        for stream in self.graph.streams.values() if installed else ():
-            if stream.format is not None:
-                self.check_installed(stream.name, stream.format)
+        for stream in self.graph.streams.values():
+            try:
+                if stream.format is not None:
+                    self.check_installed(stream.name, stream.format)
+            except SourceError as error:
+                if installed:
+                    raise
+                warnings.warn(str(error), RuntimeWarning, stacklevel=2)
         for sentence in find_costly_windows(self.graph):
             warnings.warn(sentence, RuntimeWarning, stacklevel=2)
         if self._checkpoint is not None:
@@ -225,14 +247,12 @@ class Session:
     def check_installed(self, name: str, format: str) -> None:
         """Refuse a source that the Spark which is to be started will surely not have."""
         from headrace.runtime.installed_sources import is_surely_missing
+        from headrace.runtime.source_advice import advise_source
 
-        if self._spark is None and is_surely_missing(format, self._conf):
-            raise SourceError(
-                f"stream {name}: Spark has no source {format!r}. One that is a package comes with headrace run --packages "
-                "GROUP:ARTIFACT:VERSION or --jars FILE; one written in Python is registered with a Spark session that is "
-                "given to Session (spark.dataSource.register)"
-            )
+        if format.lower() in TABLES_ONLY or (self._spark is None and is_surely_missing(format, self._conf)):
+            raise SourceError(f"stream {name}: {advise_source(format)}")
 
+    @checked
     def stream(self, name: str, frame: DataFrame, progress: slack) -> Session:
         """Register a Spark streaming DataFrame as a stream."""
         if not frame.isStreaming:
@@ -251,6 +271,7 @@ class Session:
             self._spark = frame.sparkSession
         return self
 
+    @checked
     def table(
         self, name: str, source: DataFrame | Callable[[], DataFrame], refresh: str | None = None
     ) -> Session:
@@ -258,6 +279,8 @@ class Session:
         it is read again when so much time has passed; a function is then called again, and sees new files.
         """
         frame = source() if callable(source) else source
+        if not hasattr(frame, "isStreaming"):
+            raise OptionError(f"table {name}: its function gave {frame!r:.80}; expected a batch DataFrame (spark.read…)")
         if frame.isStreaming:
             raise SourceError(f"table {name}: expected a batch DataFrame (spark.read…), got a streaming one; see Session.stream")
         columns = tuple(ColumnDef(f.name, f.dataType.simpleString()) for f in frame.schema)
@@ -268,6 +291,7 @@ class Session:
             self._spark = frame.sparkSession
         return self
 
+    @checked
     def query(self, name: str, text: str) -> Session:
         """Register one query by its SELECT."""
         binder = _copy_binder(self._binder)
@@ -276,6 +300,7 @@ class Session:
         self._binder = binder
         return self
 
+    @checked
     def aggregate(
         self,
         name: str,
@@ -300,6 +325,7 @@ class Session:
         self._binder.user_defined = list(self._user)
         return self
 
+    @checked
     def bounds(self, name: str, function: Callable[[], Any]) -> Session:
         """Register a function for PUNCTUATED FROM 'name': it returns a bound, or a list of (bound, group…), or None, and is
         called on the driver between batches.
@@ -310,16 +336,22 @@ class Session:
         return self
 
     # -- explaining and running --------------------
+    @checked
     def explain(self, format: str = "text", verbose: bool = False) -> str:
         """The plan of the whole set: what is read, what is shared, how it is partitioned, what bounds its state;
-        `verbose` adds what was weighed to partition the streams, and the SQL of every step.
+        `verbose` adds what was weighed to partition the streams, and the SQL of every step. `format` is text, json, dot, or
+        html, a page that a notebook shows.
         """
         plan = self._make_plan()
         graph, measured = self.graph, self._read_rates()
+        if format == "html":
+            from headrace.report.page import render_plan_page
+
+            return PlanPage(render_plan_page("queries", json.loads(explain_plan(plan, "json", measured))))
         text = explain_plan(plan, format, measured)
         if not verbose or format != "text":
-            return text
-        return "\n".join([text, *explain_partitioning(graph, measured), "", explain_program(plan, lower(plan))])
+            return PlanText(text)
+        return PlanText("\n".join([text, *explain_partitioning(graph, measured), "", explain_program(plan, lower(plan))]))
 
     def _make_plan(self) -> Plan:
         """The plan of a run, on the session's checkpoint if that can be continued."""
@@ -339,14 +371,16 @@ class Session:
 
         return read_measured_rates(Store.open(self._checkpoint), self.graph) if self._checkpoint else None
 
+    @checked
     def advise(self, by: str | None = None) -> str:
         """Which partitioning to ask of the sources, a topic's key or the hardware, and what each query would pay under it;
         also under one of your own, like 'srcIP, destIP' or, with several streams, 'tcp: srcIP; udp: address'. With a
         checkpoint, by what its last batches measured.
         """
         measured = self._read_rates()
-        return "\n".join(advise_graph(self.graph, by, measured)) + "\n"
+        return PlanText("\n".join(advise_graph(self.graph, by, measured)) + "\n")
 
+    @checked
     def start(
         self,
         available_now: bool = False,
@@ -396,6 +430,7 @@ class Session:
             self._absorb,
         )
 
+    @checked
     def results(self, name: str) -> Any:
         """Committed results of a query of this session's checkpoint, with or without a run."""
         from headrace.runtime import plan_file

@@ -29,6 +29,7 @@ from headrace.dialect.duck import duck_sql
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.errors import OptionError, PlanError
 from headrace.kernels import payloads
+from headrace.kernels.agreed_columns import AgreedColumns
 from headrace.kernels.divide_table import split_piece, write_divided, write_pieces
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source_stage import run_source
@@ -106,6 +107,7 @@ class LocalRun:
         self.plan, self.program = self.driver.plan, self.driver.program
         self.graph, self.store, self.log = self.plan.graph, store, self.driver.log
         self.tasks = tasks
+        self._columns = AgreedColumns()
 
     @property
     def manifest(self) -> Manifest:
@@ -171,6 +173,7 @@ class LocalRun:
     def _run_batch(self, frames: list[pa.Table], orders: Orders) -> Manifest:
         started = time.time()
         reports = list(self._run_tasks(frames, orders))
+        self._columns.check_kept(self.store, [meta for report in reports for meta in report.segments])
         self.driver.commit(orders, reports, self.manifest.batch_id + 1, started, time.time() - started)
         return self.manifest
 
@@ -189,6 +192,7 @@ class LocalRun:
                     yield from row_chunks(layout, rows.to_batches())
 
         for level in range(len(self.program.levels)):
+            self._columns.check_sent(sent)
             own = read_own if level == 0 and self.plan.by_folder else None
             by_slot: dict[int, list[pa.RecordBatch]] = {}
             for row in sent:

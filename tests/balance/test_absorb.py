@@ -128,7 +128,7 @@ def test_a_burst_waits_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) ->
         if found.waiting:
             assert report.waiting_rows >= (300 if i in (3, 4) else 1), "less is left as there is room"
             assert report.waiting_rows == sum(one.rows for one in found.waiting.values())
-            assert f" waiting_rows={report.waiting_rows} behind={report.behind_seconds:.3f}s " in log_line(report)
+            assert f" waiting_rows={report.waiting_rows} behind={report.behind_seconds:.3f}s " in log_line(report) + " "
             assert keys_of(run, found) < keys_of(calm, usual), "others are not held up"
             assert not found.results.get("total"), "the total waits for the burst"
             assert HOT_KEY not in keys_of(run, found)

@@ -1,8 +1,8 @@
-"""The joins that document 003 writes down, run: Q5-7, Q5-8, Q7-2, Q8-3 and Q8-4, against their meaning written out in Python.
+"""The joins that document 003 writes down, run: Q5-7, Q5-8, Q7-1, Q7-2, Q8-3 and Q8-4, against their meaning written out in Python.
 
 The text is the thesis', but for this: columns of one name from two inputs get another with AS; a comma before WHERE is left
 out; `A UNION B as M1` is a sub-select; Q7-2 and Q8-3 have a misprint (`M1.destIP and M2.srcIP` for `=`); Q7-2's n is 5 seconds.
-Q7-1 counts by both timestamps, which is not supported yet.
+Q7-1 is there in words only: SYN and SYN-ACK packets at most two minutes apart, counted for each pair of timestamps.
 """
 
 from __future__ import annotations
@@ -122,6 +122,23 @@ def test_thesis_column_names_need_a_second_name() -> None:
         SqlError, match="two result columns are called 'srcip'; give one of them another name with AS"
     ):
         run(Q5_8.replace(" AS srcIP2", ""), {"Main1": [], "Main2": []}, 0, 1)
+
+
+def test_q7_1() -> None:
+    """A count for each pair of minutes of a SYN and its SYN-ACK, over a band of two minutes."""
+    query = f"""
+      SELECT x.start AS m1, y.start AS m2, count(*) AS n FROM M1 JOIN M2 WITHIN 2 MINUTES ON {NETFLOW.format("M2")}
+      GROUP BY window(M1.ts, '1 minute') AS x, window(M2.ts, '1 minute') AS y
+    """
+    one, two = packets(15, 120, 8 * MINUTE, MINUTE), packets(16, 120, 8 * MINUTE, MINUTE)
+    found = run(query, {"M1": one, "M2": two}, 17, 20).rows("q")
+    pairs = Counter(
+        (a[0] // MINUTE * MINUTE, b[0] // MINUTE * MINUTE)
+        for a, b in product(one, two)
+        if opposite(a, b) and abs(a[0] - b[0]) <= 2 * MINUTE
+    )
+    assert found == sorted((*minutes, n) for minutes, n in pairs.items())
+    assert len(found) > 20
 
 
 def test_q7_2() -> None:

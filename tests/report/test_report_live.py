@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from report_samples import report, reports
 from rich.console import Console
 
+from headrace.report.checkpoint import count_before
 from headrace.report.live import LiveView
+from headrace.testing import LocalRun
 
 
 def drawn(view: LiveView, width: int, height: int) -> list[str]:
@@ -22,6 +26,36 @@ def view_of(*batches: object, title: str = "queries.sql") -> LiveView:
     for batch in batches:
         view.on_batch(batch)  # type: ignore[arg-type]
     return view
+
+
+def test_totals_go_on_where_the_checkpoint_ended(tmp_path: Path) -> None:
+    """They are those of `headrace state`, not of this run."""
+    script = (
+        "CREATE STREAM s (ts TIMESTAMP, k INT) PROGRESSING ON ts ORDERED FROM 'memory';\n"
+        "CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k;"
+    )
+    assert count_before(str(tmp_path / "none")) == {}
+    run = LocalRun(script, path=str(tmp_path / "checkpoint"))
+    run.push(s=[(0, 1), (70_000_000, 2), (1_000_000, 3)])
+    run.close()
+    before = count_before(str(tmp_path / "checkpoint"))
+    assert before == {("rows", "s"): 3, ("late", "s"): 0, ("rejected", "s"): 0, ("results", "q"): 2}
+    view = LiveView("queries.sql", Console(file=io.StringIO()), clock=lambda: 0.0, before={("rows", "s0"): 7000, ("results", "q0"): 5})
+    view.on_batch(report(3, streams=1, queries=1))
+    text = "\n".join(drawn(view, 120, 30))
+    assert "total 8k rows" in text
+    assert "results 35" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+def test_names_of_streams_are_not_cut(width: int) -> None:
+    """Eight letters have room on every terminal of 80 columns and more; short phases are left out."""
+    one = replace(report(3, streams=1, queries=1), phases={"job": 0.4, "load": 3.17e-6, "close": 0.05})
+    one = replace(one, streams={"packets1": one.streams["s0"]})
+    text = "\n".join(drawn(view_of(one), width, 30))
+    assert "packets1" in text
+    assert "job 400 ms" in text
+    assert "load" not in text
 
 
 @pytest.mark.parametrize(("streams", "queries"), [(1, 1), (2, 4), (1, 30), (9, 30), (30, 2)])

@@ -66,16 +66,16 @@ def test_something_else_is_refused(data: Any) -> None:
         BatchReport.from_json(data)
 
 
-def test_lag_is_the_distance_from_low_watermark_to_largest_value() -> None:
-    """Lag is in ticks; the lag behind the clock is in seconds and exists for timestamps only."""
+def test_two_distances_of_the_low_watermark() -> None:
+    """Behind the newest row it is in ticks; behind the clock in seconds, for timestamps only."""
     stream = StreamReport(1, T0 + 5_000_000, T0)
-    assert stream.lag == 5_000_000
-    assert stream.wall_lag(T0 / 1e6 + 9) == 9
-    assert StreamReport(1, 10, 4, unit="int").lag == 6
-    assert StreamReport(1, 10, 4, unit="int").wall_lag(0) is None
-    assert StreamReport(1, 10, 99, unit="int").lag == 0  # after a flush
-    assert StreamReport(0).lag is None
-    assert StreamReport(0).wall_lag(0) is None
+    assert stream.behind_newest == 5_000_000
+    assert stream.behind_clock(T0 / 1e6 + 9) == 9
+    assert StreamReport(1, 10, 4, unit="int").behind_newest == 6
+    assert StreamReport(1, 10, 4, unit="int").behind_clock(0) is None
+    assert StreamReport(1, 10, 99, unit="int").behind_newest == 0  # after a flush
+    assert StreamReport(0).behind_newest is None
+    assert StreamReport(0).behind_clock(0) is None
 
 
 def test_throughput_takes_the_last_batches_that_had_rows() -> None:

@@ -83,7 +83,7 @@ def test_the_page_has_everything() -> None:
     words = (
         "Throughput",
         "Batch time",
-        "Lag",
+        "Behind the newest row",
         "State size",
         "Results",
         "Late",

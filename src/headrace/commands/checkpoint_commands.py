@@ -12,7 +12,7 @@ from headrace.commands.command_options import read_grace, read_retain
 from headrace.commands.reported import Reported, show_warning
 
 
-@click.command(cls=Reported)
+@click.command(cls=Reported, short_help="Show what a checkpoint holds.")
 @click.argument("checkpoint", metavar="DIR")
 @click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("--all", "all_pids", is_flag=True, help="List every mini-partition, not only the largest.")
@@ -45,7 +45,7 @@ def state(checkpoint: str, format_: str, all_pids: bool, by: str | None) -> None
         Console().print(summary.draw(found, all_pids))
 
 
-@click.command(cls=Reported)
+@click.command(cls=Reported, short_help="Merge the small files of a checkpoint.")
 @click.argument("checkpoint", metavar="DIR")
 @click.option("--retain", metavar="DURATION", callback=read_retain, help="Delete results and late rows that are older.")
 @click.option("--grace", metavar="DURATION", default="10 minutes", show_default=True, callback=read_grace,
@@ -91,7 +91,7 @@ def report_faults(log: Any) -> bool:
     return bool(faults)
 
 
-@click.command(cls=Reported)
+@click.command(cls=Reported, short_help="Change the number of slots, while it runs too.")
 @click.argument("checkpoint", metavar="DIR")
 @click.argument("count", metavar="N", type=click.IntRange(1, 1024))
 def slots(checkpoint: str, count: int) -> None:

@@ -16,7 +16,7 @@ _MEASURED = click.option(
 )  # fmt: skip
 
 
-@click.command(cls=Reported)
+@click.command(cls=Reported, short_help="Show how the queries of FILE would run together.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json", "dot", "html"]), default="text", show_default=True
@@ -44,7 +44,7 @@ def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None) -> 
         click.echo(session.explain(format=format_, verbose=verbose))
 
 
-@click.command(cls=Reported)
+@click.command(cls=Reported, short_help="Recommend how to partition the sources of FILE.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--by", metavar="KEYS", help="A partitioning to compare: 'srcIP, destIP', or 'tcp: srcIP; udp: address'.")
 @_MEASURED

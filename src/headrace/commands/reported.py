@@ -64,7 +64,7 @@ def _fail(ctx: click.Context, error: Exception, message: str, code: int) -> None
     click.echo(f"{click.style('Error', fg='red', bold=True)}: {message}", err=True)
     if code == 1 and not debug:
         click.echo("This is a fault of Headrace; --debug shows where it happened.", err=True)
-    if log is not None and (code == 1 or debug) and _size(log):
+    if log is not None and (code == 1 or debug or ctx.meta.get("keep_log")) and _size(log):
         click.echo(f"What Spark itself wrote is in {log}.", err=True)
     elif log is not None:
         log.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from headrace.refused import read_local
 POLL_SECONDS = 0.5
 
 
-@click.command(cls=Reported)
+@click.command(cls=Reported, short_help="Print committed results, or late rows.")
 @click.argument("checkpoint", metavar="DIR")
 @click.argument("query", required=False)
 @click.option("--format", "format_", type=click.Choice(["table", "csv", "json", "parquet"]), default="table",

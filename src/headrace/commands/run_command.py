@@ -39,9 +39,9 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
 @click.option("--available-now", is_flag=True, help="Read what the sources have now, then end.")
 @click.option("--flush", is_flag=True, help="At the end, close all open windows, complete or not.")
 @click.option("--trigger", metavar="INTERVAL", callback=read_trigger, help="Start a batch every so often, e.g. '5 seconds'.")
-@click.option("--master", metavar="M", help="Spark master.  [default: local[*], or what spark-submit gives]")
+@click.option("--master", metavar="M", help="Spark master.  [default: $HEADRACE_MASTER, or local[*]]")
 @click.option("--packages", metavar="MAVEN", help="Packages of sources, GROUP:ARTIFACT:VERSION, separated by commas.")
-@click.option("--jars", metavar="FILES", callback=read_jars, help="Jars of sources, separated by commas.")
+@click.option("--jars", metavar="FILES", callback=read_jars, help="Jars of sources or of database drivers, separated by commas.")
 @click.option("--conf", "settings", multiple=True, callback=read_settings, metavar="KEY=VALUE",
               help="A setting of Spark. May be repeated.")  # fmt: skip
 @click.option("--slots", metavar="N|auto", callback=read_slots,
@@ -63,6 +63,8 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
               help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip
 @click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path), callback=read_page,
               help="At the end, draw the plan, the run and its results.")  # fmt: skip
+@click.option("--log-format", type=click.Choice(["text", "json"]),
+              help="Write a line per batch, also on a terminal: text is short, json has everything.")  # fmt: skip
 @click.option("--ipv4", metavar="COLUMNS", help="On the page, show these integer columns as IPv4 addresses, e.g. srcIP,destIP.")
 @click.pass_context
 def run(
@@ -84,17 +86,20 @@ def run(
     retain: str | None,
     page: Path | None,
     ipv4: str | None,
+    log_format: str | None,
 ) -> None:
     """Run the streams and queries of FILE.
 
-    On a terminal this shows a live view; otherwise it writes a line of key=value pairs per batch. Results
-    are kept in the checkpoint (`headrace results`). A run on an existing checkpoint goes on where the last
-    one ended.
+    On a terminal this shows a live view; otherwise, and with --log-format, it writes a line per batch: what a person needs as
+    key=value pairs, or all that is known of the batch as JSON. Results are kept in the checkpoint (`headrace results`). A run on
+    an existing checkpoint goes on where the last one ended.
 
     Ctrl-C finishes the batch at hand and stops: exit code 0, or 130 if --available-now had not read
     everything yet. A second Ctrl-C ends at once; nothing committed is lost or doubled.
 
     Paths in FILE are relative to the directory of FILE.
+
+    $HEADRACE_DRIVER_MEMORY is the memory of Java in embedded Spark (2g); `headrace --help` lists the other variables.
 
     \b
     Examples:
@@ -104,7 +109,7 @@ def run(
       headrace run queries.sql --checkpoint out/netmon --retain '7 days'
       headrace run queries.sql --checkpoint out/netmon --master spark://host:7077 --slots 16
       headrace run queries.sql --checkpoint out/netmon --trigger '10 seconds' --slots auto
-      headrace run queries.sql --checkpoint out/orders --jars spark-sql-kafka-0-10_2.13-4.2.0.jar,kafka-clients-3.9.2.jar
+      headrace run queries.sql --checkpoint out/orders --packages org.apache.spark:spark-avro_2.13:4.3.0
     """
     if available_now and trigger:
         raise click.UsageError(
@@ -122,7 +127,7 @@ def run(
     statements = read_statements(file, text)
     queries = {one.name: one.text for one in statements if isinstance(one, CreateQuery)}
     reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
-    view, show, say = watch.view(f"{file} → {checkpoint}")
+    view, show, say = watch.view(f"{file} → {checkpoint}", checkpoint, log_format)
 
     def on_batch(report: BatchReport) -> None:
         reports.append(report)
@@ -143,13 +148,13 @@ def run(
     if asking := [one for one in statements if isinstance(one, CreateStream) and asks_spark(one)]:
         for one in asking:
             session.check_installed(one.name, one.format)
-        _start_spark(session, ctx.meta["spark_log"])
+        _start_spark(session, ctx.meta)
     session.sql(text, base=file.parent)
     session.check()
     options: dict[str, Any] = {"available_now": available_now, "trigger": trigger, "flush": flush, "retain": retain}
     with view, watch.Stops() as stops:
         watch.see_through(
-            lambda: _start_spark(session, ctx.meta["spark_log"]),
+            lambda: _start_spark(session, ctx.meta),
             lambda: session.start(sinks=list(sinks), on_batch=on_batch, **options),
             stops,
             say,
@@ -165,17 +170,18 @@ def run(
         ctx.exit(128 + stops.signal)
 
 
-def _start_spark(session: Any, log: Path) -> None:
-    """Start Spark, whose chatter goes to `log`; when it does not start, the end of `log` is the message."""
+def _start_spark(session: Any, meta: dict[str, Any]) -> None:
+    """Start Spark, whose chatter goes to a log; when it does not start, the message has the telling line, and the log is kept."""
     from headrace.report.watch import kept_quiet
     from headrace.runtime.spark_faults import log_threads
 
+    log: Path = meta["spark_log"]
     log_threads(log)
     try:
         with kept_quiet(log):
             _ = session.spark
     except Exception as error:
-        said = log.read_text(errors="replace").strip().splitlines()
-        old = any("UnsupportedClassVersionError" in line for line in said)
-        why = "this Java is too old, it must be 17 or newer" if old else f"{error}"
-        raise OptionError("\n  ".join([f"Spark did not start: {why}", *said[-6:]])) from error
+        from headrace.runtime.start_faults import explain_start
+
+        meta["keep_log"] = True
+        raise explain_start(error, log.read_text(errors="replace")) from error

@@ -35,6 +35,11 @@ def duck_type(spark: str) -> str:
     return _DUCK.get(name, name.upper())
 
 
+def spell_null(spark: str) -> str:
+    """A NULL of a Spark type, as a column of rows that others have too: of void it is DuckDB's own NULL, as there."""
+    return "NULL" if spark.strip().lower() == "void" else f"NULL::{duck_type(spark)}"
+
+
 def _duck_nested(type_: str) -> str:
     kind = type_[: type_.index("<")].lower()
     type_ = kind + type_[len(kind) :]

@@ -10,6 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
+import duckdb
+import pyarrow as pa
+
+from headrace import __version__
 from headrace.errors import InternalError
 from headrace.kernels.merge_reports import list_live
 from headrace.program.dealt_tables import find_dealt_tables
@@ -41,6 +45,8 @@ from headrace.state import (
 from headrace.state.dealt_route import end_dealing, list_copies, list_dealt, pass_through_whole
 from headrace.state.leaf_numbers import find_stale, keep_together, list_numbers
 from headrace.state.split_route import SplitRoute
+
+ENGINE = {"headrace": __version__, "duckdb": duckdb.__version__, "pyarrow": pa.__version__}  # what has written a manifest
 
 
 def make_first_manifest(program: Program, slots: int) -> Manifest:
@@ -155,6 +161,7 @@ def make_manifest(
         created_at=time.time(),
         flush=orders.flush is not None,
         clock=orders.now,
+        engine=dict(ENGINE),
         tables=dict(orders.tables),
         waiting=waiting,
         marks=marks,

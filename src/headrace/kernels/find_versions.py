@@ -82,10 +82,10 @@ def define_versions(
         among = f"SELECT * FROM {name} WHERE _t <= {last}"
         if keys:
             among = f"SELECT * FROM ({among}) SEMI JOIN {source} AS asked USING ({', '.join(keys)})"
-        one_each = pick_last_sql(among, [*keys, "_t"], step.values)
-    else:
-        columns = ", ".join(f"NULL AS v{i}" for i in range(step.values))
-        one_each = f"(SELECT {_list('0::BIGINT AS _t', *(f'NULL AS {k}' for k in keys), columns)} LIMIT 0)"
+        one_each = pick_last_sql(among, [*keys, "_t"], len(step.unknown))
+    else:  # typed, so that every slot sends the same columns
+        empty = [f"{null} AS v{i}" for i, null in enumerate(step.unknown)]
+        one_each = f"(SELECT {_list('0::BIGINT AS _t', *(f'NULL AS {k}' for k in keys), *empty)} LIMIT 0)"
     given = f"(SELECT {_list('_t', *keys, step.version_columns)} FROM {one_each})"
     on = " AND ".join([*(f"i0.{k} = i1.{k}" for k in keys), "i0._t >= i1._t"])
     word = "ASOF LEFT JOIN" if step.kind.kept else "ASOF JOIN"

@@ -15,6 +15,7 @@ MALFORMED = "_text"  # column of a late table: the line that does not parse
 Columns = tuple[tuple[str, str], ...]
 
 FILE_FORMATS = frozenset(("parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "xml"))
+TABLES_ONLY = frozenset(("jdbc", "table", "image", "libsvm"))  # what Spark reads in one go only
 NEED_PATH = FILE_FORMATS | {"delta"}
 _RATE: Columns = (("timestamp", "TIMESTAMP"), ("value", "BIGINT"))
 _KAFKA: Columns = (

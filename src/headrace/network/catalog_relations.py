@@ -62,7 +62,8 @@ class CatalogRelations:
             near = suggest(node.name, [s.name for s in self.catalog.streams])
             raise self.fail(
                 node,
-                f"unknown stream {written(node)!r}.{near} Declare it under `streams` with its node and rate",
+                f"unknown stream {written(node)!r}.{near} Declare it under `streams` with its node and rate; if it is a query, "
+                "write its FROM and WHERE here: across sites a query reads streams only",
             )
         return found
 

@@ -49,7 +49,7 @@ def explain_plan(plan: Plan, format: str = "text", statistics: RateStatistics | 
         return json.dumps(_make_data(plan, statistics), indent=2)
     if format == "dot":
         return _write_dot(draw_plan(plan), draw_partitioning(plan.graph, statistics))
-    raise OptionError(f"explain: expected text, json or dot, got {format!r}")
+    raise OptionError(f"explain: expected text, json, dot or html, got {format!r}")
 
 
 # -- text --------------------

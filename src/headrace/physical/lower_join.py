@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.dialect.duck_cast import duck_type
+from headrace.dialect.duck_cast import spell_null
 from headrace.dialect.duck_expression import quote_name, spark_sql
 from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.join_kind import JoinKind
@@ -107,7 +107,7 @@ def lower_join(
                 *(
                     quote_name(c.name)
                     if c.input == i
-                    else f"NULL::{duck_type(types[c.name])} AS {quote_name(c.name)}"
+                    else f"{spell_null(types[c.name])} AS {quote_name(c.name)}"
                     for c in join.visible
                 ),
                 *shown,

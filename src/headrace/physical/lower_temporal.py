@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.dialect.duck_cast import spell_null
 from headrace.dialect.duck_expression import quote_name
 from headrace.logical.graph import TemporalJoin
 from headrace.logical.progress_rules import name_column
@@ -60,7 +61,7 @@ def lower_temporal(
         sides[1],
         join.kind,
         len(join.inputs[0].keys),
-        len(tables[1].columns),
+        tuple(spell_null(plan.types[tables[1].input][column]) for column in tables[1].columns),
         ", ".join(shown) or "1 AS _one",
         condition if not join.kind.kept else None,
         name_column(join.inputs[1].relation, join.inputs[1].time),

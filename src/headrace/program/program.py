@@ -202,7 +202,7 @@ class FindVersions:
     version_columns: str
     kind: JoinKind
     keys: int
-    values: int  # of a version
+    unknown: tuple[str, ...]  # SQL: the values of a version that is not there
     outputs: str  # SQL over the columns of both
     condition: str | None  # of inner results
     complete: str  # a rule of progress: rows before it have their version

@@ -17,9 +17,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from headrace.errors import HeadraceError
 from headrace.report import text
 from headrace.report.model import StreamReport
-from headrace.state import Manifest, ManifestLog, pid_sizes
+from headrace.state import Manifest, ManifestLog, Store, pid_sizes
 from headrace.state.checksums import DamagedFile, open_json
 from headrace.state.leaf_numbers import describe_leaf, find_leaf, find_owner
 from headrace.state.split_route import list_leaves
@@ -65,6 +66,22 @@ def summarize(log: ManifestLog) -> dict[str, Any]:
     }
 
 
+def count_before(checkpoint: str) -> dict[tuple[str, str], int]:
+    """What runs on a checkpoint have counted so far: (kind, name) → rows, late, rejected or results. Nothing if there is none,
+    or none that can be read: the run that begins will say so.
+    """
+    try:
+        log = ManifestLog(Store.open(checkpoint))
+        last = log.latest()
+        if last is None:
+            return {}
+        streams, queries = _streams(log, last), _queries(log, last)
+    except HeadraceError:
+        return {}
+    found = {(kind, one["stream"]): one[kind] for one in streams for kind in ("rows", "late", "rejected")}
+    return found | {("results", one["query"]): one["rows"] for one in queries}
+
+
 def query_names(log: ManifestLog) -> list[str]:
     """The queries that the last manifest knows of."""
     last = log.latest()
@@ -93,7 +110,7 @@ def _streams(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
                 "unit": unit,
                 "max": stream.max_seen,
                 "low_watermark": stream.low_watermark,
-                "lag": seen.lag,
+                "behind_newest": seen.behind_newest,
                 "late_files": len(log.late(name)),
             }
         )
@@ -174,7 +191,7 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
     )  # fmt: skip
     streams = (
         (one["stream"], f"{one['rows']:,}", text.ticks(one["max"], one["unit"]).split(".")[0],
-         text.ticks(one["low_watermark"], one["unit"]).split(".")[0], text.lag(one["lag"], one["unit"]),
+         text.ticks(one["low_watermark"], one["unit"]).split(".")[0], text.distance(one["behind_newest"], one["unit"]),
          f"{one['late']:,}", f"{one['rejected']:,}")
         for one in summary["streams"]
     )  # fmt: skip
@@ -212,7 +229,7 @@ def draw(summary: dict[str, Any], all_pids: bool = False) -> RenderableType:
     )
     parts: list[RenderableType] = [
         head,
-        draw_table("streams", ("stream", "rows", "max", "low-watermark", "lag", "late", "rejected"), streams),
+        draw_table("streams", ("stream", "rows", "max", "low-watermark", "behind", "late", "rejected"), streams),
         draw_table("results", ("query", "rows", "files", "size", "complete to"), queries),
         draw_table("state by node", ("node", "segments", "rows", "size", "mini-partitions", "panes of"), nodes),
         draw_table("state by slot", ("slot", "mini-partitions", "rows", "size"), slots),

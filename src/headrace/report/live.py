@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from types import TracebackType
 
@@ -27,7 +27,8 @@ from rich.text import Text
 from headrace.report import text
 from headrace.report.model import BatchReport, Totals, throughput
 
-_NARROW, _WIDE = 64, 120
+_NARROW, _WIDE, _WIDER = 64, 120, 150
+_TOLD_SHARE = 0.01  # of a batch's seconds: a shorter phase is not listed
 _HISTORY = 400
 _FIXED_LINES = 13  # title, throughput panel, state panel, the heads of the tables
 
@@ -36,7 +37,11 @@ class LiveView:
     """Use as a context manager; give `on_batch` to whatever makes reports."""
 
     def __init__(
-        self, title: str, console: Console | None = None, clock: Callable[[], float] = time.time
+        self,
+        title: str,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.time,
+        before: Mapping[tuple[str, str], int] | None = None,
     ) -> None:
         self.console = console or Console()
         self._title = text.one_line(title)
@@ -44,10 +49,8 @@ class LiveView:
         self._began = clock()
         self._lock = Lock()
         self._reports: deque[BatchReport] = deque(maxlen=_HISTORY)
-        self._totals = Totals()
-        self._counts: Counter[tuple[str, str]] = (
-            Counter()
-        )  # (kind, name) → rows, late, rejected or results so far
+        self._counts = Counter(before or {})  # (kind, name) → rows, late, rejected or results since the checkpoint began
+        self._totals = Totals(**{kind: self._sum(kind) for kind in ("rows", "late", "rejected", "results")})
         self._state = "starting"
         self._live = Live(self, console=self.console, refresh_per_second=4, vertical_overflow="crop")
 
@@ -74,6 +77,9 @@ class LiveView:
                 self._counts["results", name] += query.results
             if self._state == "starting":
                 self._state = "running"
+
+    def _sum(self, kind: str) -> int:
+        return sum(count for (one, _), count in self._counts.items() if one == kind)
 
     def set_state(self, state: str) -> None:
         """What the top right corner says: starting, running, stopping, stopped, done, failed."""
@@ -132,7 +138,8 @@ class LiveView:
             ("  results ", "dim"),
             text.number(self._totals.results),
         )
-        for name, seconds in last.phases.items():
+        told = [(n, s) for n, s in last.phases.items() if s >= _TOLD_SHARE * last.seconds]
+        for name, seconds in sorted(told, key=lambda one: -one[1]):
             batch.append(f"  {text.one_line(name)} ", style="dim")
             batch.append(text.span(seconds), style="dim cyan")
         batch.no_wrap, batch.overflow = True, "ellipsis"
@@ -141,9 +148,9 @@ class LiveView:
         )
 
     def _streams(self, last: BatchReport, room: int, width: int) -> RenderableType:
-        wide, roomy = width >= _WIDE, width >= _NARROW
-        clock, lag, rejects = ["behind clock"] * wide, ["lag"] * roomy, ["rejected"] * roomy
-        table = _table("stream", "rows", "low-watermark", *lag, *clock, "late", *rejects)
+        wider, roomy = width >= _WIDER, width >= _NARROW + 12
+        clock, newest, rejects = ["behind clock"] * wider, ["behind newest"] * roomy, ["rejected"] * roomy
+        table = _table("stream", "rows", "low-watermark", *newest, *clock, "late", *rejects)
         now = self._clock()
         for name in list(last.streams)[: _fits(len(last.streams), room)]:
             stream = last.streams[name]
@@ -152,8 +159,8 @@ class LiveView:
                 text.one_line(name),
                 text.number(self._counts["rows", name]),
                 text.ticks(stream.low_watermark, stream.unit).split(".")[0],
-                *([text.lag(stream.lag, stream.unit)] if roomy else []),
-                *([text.span(stream.wall_lag(now))] if wide else []),
+                *([text.distance(stream.behind_newest, stream.unit)] if roomy else []),
+                *([text.span(stream.behind_clock(now))] if wider else []),
                 Text(text.number(late), style="yellow" if late else "dim"),
                 *([Text(text.number(rejected), style="red" if rejected else "dim")] if roomy else []),
             )
@@ -204,7 +211,7 @@ class LiveView:
 
 def _table(first: str, *others: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, header_style="dim", show_edge=False)
-    table.add_column(first, ratio=1, no_wrap=True, overflow="ellipsis", style="bold")
+    table.add_column(first, ratio=1, no_wrap=True, overflow="ellipsis", style="bold", min_width=8)
     for name in others:
         table.add_column(name, justify="right", no_wrap=True)
     return table

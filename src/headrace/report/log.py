@@ -1,14 +1,16 @@
-"""One line per batch, for logs and pipes: key=value pairs in a fixed order, streams and queries after them.
+"""One line per batch, for logs and pipes: what a person wants to know as key=value pairs, or everything as JSON.
 
-    batch=12 rows=50000 seconds=0.412 rows_per_s=121359 results=1804 late=3 ...
-    stream.tcp.low_watermark=2024-01-01T00:10:00Z
+    batch=12 rows=50000 seconds=0.412 rows_per_s=121359 results=1804 late=3 open_windows=12 state_bytes=40960
+    low_watermark.tcp=2024-01-01T00:10:00Z
 
-Keys never contain blanks and values neither, so `grep`, `cut` and `awk` need no parser. Counts are exact
-(nothing is rounded to 1.2M here). A value that is not known is `-`.
+Pairs are in a fixed order, streams after the batch. What has not happened is left out: rejected rows, mini-partitions that
+moved, rows that wait. Keys never contain blanks and values neither, so `grep`, `cut` and `awk` need no parser. Counts are
+exact (nothing is rounded to 1.2M here). A value that is not known is `-`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -17,8 +19,13 @@ from headrace.report.model import BatchReport
 
 
 def log_line(report: BatchReport) -> str:
-    """`report` in one line."""
+    """`report` in one line, as far as a person needs it."""
     return " ".join(f"{key}={value}" for key, value in _pairs(report))
+
+
+def log_json(report: BatchReport) -> str:
+    """All of `report` in one line; `BatchReport.from_json` reads it."""
+    return json.dumps(report.to_json(), ensure_ascii=False)
 
 
 def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
@@ -28,38 +35,21 @@ def _pairs(report: BatchReport) -> Iterator[tuple[str, object]]:
     yield "rows_per_s", round(report.rows / report.seconds) if report.seconds > 0 else "-"
     yield "results", report.results
     yield "late", report.late
-    yield "rejected", report.rejected
     yield "open_windows", report.open_windows
     yield "state_bytes", report.state_bytes
-    yield "state_rows", report.state_rows
-    yield "segments", report.segments
-    yield "slots", report.slots
-    yield "imbalance", f"{report.imbalance:.2f}"
-    yield "moved", report.moved
-    yield "model_error", "-" if report.model_error is None else f"{report.model_error:.2f}"
+    if report.rejected:
+        yield "rejected", report.rejected
+    if contradicting := sum(stream.contradicting for stream in report.streams.values()):
+        yield "contradicting", contradicting
+    if vanished := sum(stream.vanished for stream in report.streams.values()):
+        yield "vanished_files", vanished
+    if report.moved:
+        yield "moved", report.moved
     if report.waiting_rows:
         yield "waiting_rows", report.waiting_rows
         yield "behind", f"{report.behind_seconds:.3f}s"
     for name, stream in report.streams.items():
-        key = f"stream.{_word(name)}"
-        yield f"{key}.rows", stream.rows
-        yield f"{key}.late", stream.late
-        yield f"{key}.rejected", stream.rejected
-        if stream.contradicting:
-            yield f"{key}.contradicting", stream.contradicting
-        if stream.vanished:
-            yield f"{key}.vanished", stream.vanished
-        yield f"{key}.max", _moment(stream.max_value, stream.unit)
-        yield f"{key}.low_watermark", _moment(stream.low_watermark, stream.unit)
-        lag = stream.lag
-        yield f"{key}.lag", "-" if lag is None else f"{lag / 1e6:g}s" if stream.unit == "us" else lag
-    for name, query in report.queries.items():
-        yield f"query.{_word(name)}.results", query.results
-    for name, table in report.static_tables.items():
-        key = f"table.{_word(name)}"
-        yield f"{key}.rows", table.rows
-        yield f"{key}.bytes", table.bytes
-        yield f"{key}.held", "divided" if table.divided else "broadcast"
+        yield f"low_watermark.{_word(name)}", _moment(stream.low_watermark, stream.unit)
     for note in report.notes:
         yield "note", _word(note)
 
@@ -70,7 +60,7 @@ def _moment(value: int | None, unit: str) -> str:
     if unit != "us":
         return str(value)
     shown = text.ticks(value, unit)
-    return f"{value}us" if shown.endswith("µs") else shown.replace(" ", "T") + "Z"
+    return f"{value}us" if shown.endswith("µs") else shown.partition(".")[0].replace(" ", "T") + "Z"  # JSON has the rest
 
 
 def _word(name: str) -> str:

@@ -4,11 +4,11 @@ A `BatchReport` is made once, by the driver, when a batch is committed; it is al
 log and the page know of a run, so each of them can be drawn from a file of reports long after the run.
 Reports are frozen and go through JSON without loss.
 
-Ticks are microseconds since the epoch (unit 'us') or the progressing integer itself (unit 'int'). Two lags
-matter and differ: `StreamReport.lag` is how far the low-watermark stands behind the largest value seen
-(what disorder costs), in ticks; `wall_lag` is how far it stands behind the clock (what a reader of results
-feels), in seconds, and means nothing for integer streams. `max_value` and `low_watermark` are None until a
-stream has shown a value.
+Ticks are microseconds since the epoch (unit 'us') or the progressing integer itself (unit 'int'). Two distances
+matter and differ: `StreamReport.behind_newest` is how far the low-watermark stands behind the largest value seen, in
+ticks: what is waited for because rows may be out of order, so of a stream with SLACK just that. `behind_clock` is how
+far it stands behind the clock (what a reader of results feels), in seconds, and means nothing for integer streams.
+`max_value` and `low_watermark` are None until a stream has shown a value.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class StreamReport:
         return f"StreamReport(rows={self.rows}, {', '.join(listed)})"
 
     @property
-    def lag(self) -> int | None:
+    def behind_newest(self) -> int | None:
         """Ticks from the low-watermark to the largest value seen; 0 when a flush has gone beyond it."""
         if self.max_value is None or self.low_watermark is None:
             return None
         return max(0, self.max_value - self.low_watermark)
 
-    def wall_lag(self, now: float) -> float | None:
+    def behind_clock(self, now: float) -> float | None:
         """Seconds from the low-watermark to `now` (seconds since the epoch)."""
         if self.low_watermark is None or self.unit != "us":
             return None

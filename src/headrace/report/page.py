@@ -202,7 +202,7 @@ def _run_charts(reports: Sequence[BatchReport]) -> Iterator[Chart]:
     ]
     yield one("Throughput", f"rows per second, {each}", [Series("rows/s", rates)], text.number, "area")
     yield one("Batch time", each, _phases(groups), text.span, "bar")
-    yield from _lags(groups, one)
+    yield from _distances(groups, one)
     yield one(
         "State size",
         "at the end of the batch",
@@ -259,20 +259,20 @@ def _phases(groups: Sequence[Sequence[BatchReport]]) -> list[Series]:
     return [*parts, other] if sum(rest) > 0.02 * sum(totals) else parts
 
 
-def _lags(groups: Sequence[Sequence[BatchReport]], one: Any) -> Iterator[Chart]:
+def _distances(groups: Sequence[Sequence[BatchReport]], one: Any) -> Iterator[Chart]:
     """One chart per unit: seconds and plain integers do not share an axis."""
     for unit in ("us", "int"):
         names = dict.fromkeys(n for g in groups for r in g for n, s in r.streams.items() if s.unit == unit)
         divide = 1e6 if unit == "us" else 1.0
-        lags = [Series(name, [_lag(group[-1], name, divide) for group in groups]) for name in names]
-        if any(value is not None for series in lags for value in series.values):
-            note = "low-watermark behind the largest value seen"
-            yield one("Lag", note, lags, text.span if unit == "us" else text.number, "line")
+        found = [Series(name, [_behind_newest(group[-1], name, divide) for group in groups]) for name in names]
+        if any(value is not None for series in found for value in series.values):
+            note = "low-watermark behind the largest value seen: what is waited for because rows may be out of order"
+            yield one("Behind the newest row", note, found, text.span if unit == "us" else text.number, "line")
 
 
-def _lag(report: BatchReport, name: str, divide: float) -> float | None:
-    lag = report.streams[name].lag if name in report.streams and not _is_flush(report) else None
-    return None if lag is None else lag / divide
+def _behind_newest(report: BatchReport, name: str, divide: float) -> float | None:
+    found = report.streams[name].behind_newest if name in report.streams and not _is_flush(report) else None
+    return None if found is None else found / divide
 
 
 def _mean(group: Sequence[BatchReport], value: Any) -> float:

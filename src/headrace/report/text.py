@@ -29,21 +29,23 @@ def ticks(value: int | None, unit: str) -> str:
     )
 
 
-def lag(value: int | None, unit: str) -> str:
-    """A distance in ticks."""
+def distance(value: int | None, unit: str) -> str:
+    """A length in ticks."""
     if value is None:
         return NONE
     return span(value / 1e6) if unit == "us" else f"{value:,}"
 
 
 def span(seconds: float | None) -> str:
-    """A length of time in at most two units: 8 ms, 1.25 s, 3 min 20 s, 2 d 4 h."""
+    """A length of time in at most two units: 40 µs, 8 ms, 1.25 s, 3 min 20 s, 2 d 4 h."""
     if seconds is None:
         return NONE
     if seconds < 0:
         return "-" + span(-seconds)
+    if seconds < 0.00095:
+        return f"{seconds * 1e6:.0f} µs" if seconds else "0 s"
     if seconds < 0.0095:
-        return f"{seconds * 1e3:.3g} ms" if seconds else "0 s"
+        return f"{seconds * 1e3:.2g} ms"
     if seconds < 0.9995:
         return f"{seconds * 1e3:.0f} ms"
     if seconds < 60:

@@ -19,10 +19,11 @@ import click
 import pyarrow as pa
 from rich.console import Console
 
+from headrace.report.checkpoint import count_before
 from headrace.report.export import CommittedFiles, open_log
 from headrace.report.ipv4 import show_addresses
 from headrace.report.live import LiveView
-from headrace.report.log import log_line
+from headrace.report.log import log_json, log_line
 from headrace.report.model import BatchReport
 from headrace.report.page import render_page
 from headrace.report.python_values import list_values
@@ -38,15 +39,18 @@ class Running(Protocol):
     def stop(self) -> Any: ...
 
 
-def view(title: str) -> View:
-    """What to enter, what to call per batch, and what to call when the state of the run changes."""
+def view(title: str, checkpoint: str, log_format: str | None = None) -> View:
+    """What to enter, what to call per batch, and what to call when the state of the run changes. On a terminal a picture,
+    unless lines of a format are asked for.
+    """
     console = Console()
-    if console.is_terminal:
-        live = LiveView(title, console)
+    if console.is_terminal and log_format is None:
+        live = LiveView(title, console, before=count_before(checkpoint))
         return live, live.on_batch, live.set_state
+    spell = log_json if log_format == "json" else log_line
     return (
         nullcontext(),
-        lambda report: click.echo(log_line(report)),
+        lambda report: click.echo(spell(report)),
         lambda state: click.echo(state, err=True),
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 5  # to read files that are merged meanwhile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """The committed rows of a query, or the late rows of a stream, at the moment they are asked for."""
 
@@ -41,6 +41,11 @@ class Results:
         """
         last = self.log.latest()
         return last.find_completeness(self.query) if last is not None and self.query is not None else {}
+
+    def __repr__(self) -> str:
+        """The columns; nothing is read for it."""
+        columns = ", ".join(f"{field.name} {field.type}" for field in self.schema)
+        return f"<headrace Results: {columns}; read them with .arrow(), .pandas() or .spark()>"
 
     def arrow(self) -> pa.Table:
         for _ in range(_ATTEMPTS):

@@ -22,6 +22,7 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.arguments import checked
 from headrace.errors import CheckpointError, HeadraceError, OptionError
 from headrace.kernels import payloads
 from headrace.kernels.scan import Scan, name_folder, split_by_folder, split_files
@@ -83,6 +84,15 @@ class Run:
         """What is committed."""
         return self.driver.manifest
 
+    def __repr__(self) -> str:
+        batches = f"batch {self.reports[-1].batch_id} committed" if self.reports else "no batch yet"
+        state = "running" if self.active else "ended"
+        return f"<headrace Run: {state}, {batches}; queries {', '.join(self.driver.graph.queries)}; {self.driver.store.uri}>"
+
+    def __dir__(self) -> list[str]:
+        """What a user's program calls; the rest is of the machine."""
+        return ["active", "late", "progress", "reports", "rescale", "results", "stop", "wait"]
+
     # -- life --------------------
     def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any], folders: Sequence[str] = ()) -> None:
         """Start the query; `folders` are those that hold all its files, if that is where rows come from."""
@@ -100,6 +110,7 @@ class Run:
         except Exception as e:
             raise explain_error(e, None, outside=True) from e
 
+    @checked
     def wait(self, timeout: float | None = None) -> bool:
         """Until the run ends by itself (all input drained, or a failure); True if it has ended."""
         try:
@@ -138,6 +149,7 @@ class Run:
         """An error of the batch under way: ours, or Spark's own before it called us."""
         return explain_error(self._error or error, self.manifest.version + 1, outside=self._error is None)
 
+    @checked
     def rescale(self, slots: int) -> None:
         """Go on with another number of slots from the next batch on; nothing is stopped, copied or lost."""
         if self._ended:
@@ -302,10 +314,12 @@ class Run:
         """The report of the last committed batch of this run."""
         return self.reports[-1] if self.reports else None
 
+    @checked
     def results(self, name: str) -> Results:
         """The committed results of a query."""
         return self.driver.results(name, lambda: self.spark)
 
+    @checked
     def late(self, stream: str) -> Results:
         """The late and unusable rows of a stream, with the reason."""
         return self.driver.late(stream, lambda: self.spark)

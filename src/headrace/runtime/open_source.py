@@ -17,8 +17,9 @@ from headrace.logical.graph import Stream
 from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
 from headrace.progress import Ordered
 from headrace.runtime.csv_headers import arrange_columns, has_header, spell_schema
+from headrace.runtime.source_advice import advise_source
 from headrace.runtime.source_path import resolve_options, unliteral
-from headrace.runtime.spark_faults import explain_error, quiet
+from headrace.runtime.spark_faults import explain_error, find_line, quiet
 
 _FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 
@@ -87,9 +88,11 @@ def _open_own_schema(spark: SparkSession, stream: Stream, options: dict[str, str
 
 def explain_source(what: str, format_: str, error: Exception) -> SourceError:
     if "DATA_SOURCE_NOT_FOUND" in str(error):
+        return SourceError(f"{what}: {advise_source(format_)}")
+    if "No suitable driver" in str(error) or "java.sql.Driver" in str(error):
         return SourceError(
-            f"{what}: Spark has no source {format_!r}. One that is a package comes with headrace run --packages "
-            "GROUP:ARTIFACT:VERSION or --jars FILE; one written in Python is registered first (spark.dataSource.register)"
+            f"{what}: Spark has no driver for this database: {find_line(str(error))}. Give the driver's jar with headrace run "
+            "--jars FILE, and the name of its class in OPTIONS (driver 'org.postgresql.Driver')"
         )
     said = explain_error(error, None, outside=True)
     return SourceError(f"{what}: {said}")

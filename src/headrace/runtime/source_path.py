@@ -86,6 +86,11 @@ def resolve_options(stream: Stream | StaticTable, base: Path | None) -> dict[str
     if "://" not in path and not path.startswith("file:"):
         folder = os.path.abspath(base or Path.cwd())
         resolved = os.path.normpath(os.path.join(folder, path))
+        if os.path.isfile(resolved) and isinstance(stream, Stream):
+            raise SourceError(
+                f"{describe_source(stream)}: {resolved} is a file, and a stream reads a folder, to which files are added; name "
+                f"the folder, or a pattern: OPTIONS (path '{os.path.join(os.path.dirname(path), '*' + Path(path).suffix)}')"
+            )
         if os.path.exists(resolved):
             options["path"] = literal(resolved)
         elif any(c in path for c in "*?[{"):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import nullcontext
 
 from pyspark.sql import SparkSession
 
 from headrace.runtime import class_archive
+from headrace.runtime.java_noise import hold_back
 
 SETTINGS = {
     # One bad row must not stop twenty queries: arithmetic and cast errors are NULL (documented in
@@ -89,8 +91,10 @@ def make_session(master: str | None = None, rows: bool = True, **settings: str) 
         builder = builder.config("spark.driver.extraJavaOptions", java)
     for key, value in {**SETTINGS, **settings}.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG", "ERROR"))
+    level = os.environ.get("HEADRACE_SPARK_LOG")
+    with nullcontext() if level else hold_back():
+        spark = builder.getOrCreate()
+        spark.sparkContext.setLogLevel(level or "ERROR")
     return spark
 
 

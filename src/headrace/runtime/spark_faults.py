@@ -43,6 +43,10 @@ _NANOSECONDS = (
     "know which have them. Write the file with microseconds (pandas: to_parquet(…, coerce_timestamps='us', "
     "allow_truncated_timestamps=True)), and start again"
 )
+MEND = (
+    "Mend or remove the file and start again. To pass over files that cannot be read, without a word about their rows, write "
+    "OPTIONS (ignoreCorruptFiles 'true') behind the source, or give --conf spark.sql.files.ignoreCorruptFiles=true"
+)
 _CALL = re.compile(r"An error occurred while calling \S+\.\s*\n?\s*: (?:org\.apache\.spark\.SparkException: )?")  # py4j's words
 _quieting = threading.Lock()
 _quiet = 0  # how many threads are inside
@@ -108,7 +112,7 @@ def explain_error(error: BaseException, batch: int | None, outside: bool = False
             "the stream as its files are, or mend them, and start again"
         )
     if any(mark in text for mark in _SOURCE):
-        advice = _NANOSECONDS if _TIME_MISMATCH.search(text) else "Mend or remove the file and start again"
+        advice = _NANOSECONDS if _TIME_MISMATCH.search(text) else MEND
         return SourceError(
             f"{where}a source cannot be read: {_head(text)}\nNothing of this batch was committed. {advice}"
         )
@@ -133,6 +137,11 @@ def _unreachable(error: BaseException) -> bool:
     return isinstance(error, ConnectionError) or (
         isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
     )
+
+
+def find_line(text: str) -> str:
+    """The line that says what happened, without Java's names."""
+    return _head(text, 1)
 
 
 def _head(text: str, lines: int = 3) -> str:

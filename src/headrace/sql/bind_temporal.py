@@ -11,9 +11,18 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from headrace.logical.graph import Graph, JoinColumn, JoinInput, Relation, StaticTable, TemporalJoin
+from headrace.logical.graph import (
+    Derive,
+    Graph,
+    JoinColumn,
+    JoinInput,
+    Relation,
+    Rows,
+    StaticTable,
+    TemporalJoin,
+)
 from headrace.logical.join_kind import JoinKind
-from headrace.logical.progress_columns import find_progress
+from headrace.logical.progress_columns import find_progress, find_progress_columns
 from headrace.sql.bind_lookup import find_key, is_table, spell_over
 from headrace.sql.join_names import FromItem, Joined, JoinNames, used_columns
 from headrace.sql.scope import Fail
@@ -56,9 +65,7 @@ def bind_temporal(
         raise fail(item.node, f"{item.alias} has its time from AS OF; leave the window or WITHIN behind it out")
     if kind not in (JoinKind.INNER, JoinKind.LEFT):
         raise fail(item.node, f"FOR SYSTEM_TIME AS OF is for JOIN and LEFT JOIN, not for {kind.upper()} JOIN")
-    time = next(iter(find_progress(graph, versions.name)), None)
-    if time is None:
-        raise fail(item.node, f"{item.alias} has no column that carries progress, so no version is ever known to be the last")
+    time = _find_version_time(graph, item, fail)
     if done.columns.get(moment) not in find_progress(graph, rows.name):
         known = [flat for flat, c in done.columns.items() if c in find_progress(graph, rows.name)]
         found = " or ".join(known) or "but there is none"
@@ -90,3 +97,36 @@ def bind_temporal(
     )
     add(join)
     return Joined(join, {flat: flat for flat in shown}, (*done.items, item))
+
+
+def _find_version_time(graph: Graph, item: FromItem, fail: Fail) -> str:
+    """The time from which on a version holds: the progressing column of its relation, the copied one before functions of it."""
+    found = find_progress_columns(graph, item.relation.name)
+    if not found:
+        raise fail(item.node, f"{item.alias} has no column that carries progress, so no version is ever known to be the last")
+    first = next(iter(found))
+    alike = [name for name, one in found.items() if one.applied == found[first].applied]
+    if not all(_is_copy(graph, item.relation.name, name, first) for name in alike):
+        others = ", ".join(c for c in item.relation.columns if c not in alike)
+        raise fail(
+            item.node,
+            f"{item.alias} makes progress on {' and '.join(alike)}, and either could be the time of a version; join a query that "
+            f"keeps only one of them, like CREATE QUERY versions AS SELECT {', '.join(filter(None, (first, others)))} FROM "
+            f"{item.node.name}",
+        )
+    return first
+
+
+def _is_copy(graph: Graph, name: str, one: str, other: str) -> bool:
+    """Whether two columns of a relation are always equal, by how they are written."""
+    relation = graph.relations[name]
+    if one == other:
+        return True
+    if isinstance(relation, Rows):
+        return all(b.expression(one) == b.expression(other) for b in relation.branches)
+    if not isinstance(relation, Derive):
+        return False
+    left, right = (dict(relation.outputs)[c] for c in (one, other))
+    if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+        return _is_copy(graph, relation.input, left.name, right.name)
+    return bool(left == right)

@@ -18,7 +18,7 @@ from headrace.logical.progress_columns import explain_no_progress, find_progress
 from headrace.logical.time_bounds import CommonWindow, Gap, TimeBounds
 from headrace.sql.join_conditions import Conditions
 from headrace.sql.join_names import Joined, join_column
-from headrace.sql.join_times import JoinTimes
+from headrace.sql.join_times import JoinTimes, spell_ticks
 
 _SUGGESTION = (
     "bound it in time, like {b}.{bt} BETWEEN {a}.{at} - INTERVAL 5 MINUTES AND {a}.{at} + INTERVAL 5 MINUTES, or by windows, "
@@ -133,9 +133,7 @@ class JoinBounds:
         graph = self.times.graph()
         ends = [graph.is_windowed(self.parts[i].relation.name) for i in (gap.after, gap.before)]
         ticks = gap.ticks + ends[0] - ends[1]  # windowed rows are at a tick before their end
-        length: exp.Expr = exp.Literal.number(ticks)
-        if self.parts[gap.after].relation.unit == "us":
-            length = exp.Interval(this=exp.Literal.string(str(ticks)), unit=exp.var("MICROSECOND"))
+        length = spell_ticks(ticks, self.parts[gap.after].relation.unit)
         return exp.LTE(this=after, expression=exp.Add(this=before, expression=length))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from headrace.logical.join_kind import JoinKind
+from headrace.logical.progress_columns import find_progress
 from headrace.sql.bind_lookup import bind_lookup, choose_kind, is_table
 from headrace.sql.bind_temporal import bind_temporal, find_moment, is_looked_up, is_versioned
 from headrace.sql.build_join import JoinBuilder
@@ -54,6 +55,7 @@ def _join_rows(
         raise builder.context.fail(
             item.node, "window_start and window_end are those of results: speak of them in WHERE"
         )
+    _check_within(builder, left, item)
     for i, one in enumerate(left.items):
         if not is_looked_up(one) and _concerns(one, left.items, conjuncts):
             builder.times.add_windows(conditions, [one, item], [i, len(left.items)])
@@ -66,6 +68,20 @@ def _join_rows(
         )
     hops = window if window is not None and not window.tumbling else None
     return builder.build(builder.narrow(done, conditions), groups, parts, conditions, kind, hops)
+
+
+def _check_within(builder: JoinBuilder, left: Joined, item: FromItem) -> None:
+    """Refuse WITHIN of what several inputs have given where one of them may be NULL."""
+    shown = [one for one in left.items if not is_looked_up(one) and one.kind not in ("semi", "anti")]
+    if item.node.args.get("within") is None or len(shown) < 2:
+        return
+    columns = [next(iter(find_progress(builder.context.graph(), one.relation.name)), "ts") for one in (shown[0], item)]
+    first, own = f"{shown[0].alias}.{columns[0]}", f"{item.alias}.{columns[1]}"
+    raise builder.context.fail(
+        item.node,
+        f"WITHIN behind {item.alias}: beside an outer join, say whose time is meant, {' or '.join(i.alias for i in shown)}: "
+        f"write the band as a condition in ON, like {own} BETWEEN {first} - INTERVAL 5 SECONDS AND {first} + INTERVAL 5 SECONDS",
+    )
 
 
 def _part_of(joined: Joined, item: FromItem) -> Joined:

@@ -15,11 +15,13 @@ from sqlglot import exp
 
 from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Graph, Relation
 from headrace.logical.progress_columns import find_progress
+from headrace.logical.time_bounds import Gap, TimeBounds
 from headrace.sql.bind_context import FailAt
 from headrace.sql.bind_temporal import is_looked_up
 from headrace.sql.join_conditions import Conditions, ConditionSorter, TimeColumn
-from headrace.sql.join_names import FromItem, Joined, used_columns
-from headrace.sql.join_windows import add_time_clauses
+from headrace.sql.join_names import FromItem, Joined, join_column, used_columns
+from headrace.sql.join_windows import add_time_clauses, read_within
+from headrace.sql.statements import Within
 from headrace.windows import Sliding
 
 
@@ -35,7 +37,37 @@ class JoinTimes:
         """What conditions, and the windows of FROM, say of inputs that are joined in any order."""
         conditions = self.sort(parts, conjuncts)
         self.add_windows(conditions, [p.items[0] for p in parts], range(len(parts)))
+        for j in range(2, len(parts)):
+            if (within := parts[j].items[0].node.args.get("within")) is not None:
+                self._add_latest(conditions, parts[: j + 1], within)
         return conditions
+
+    def _add_latest(self, conditions: Conditions, parts: Sequence[Joined], within: Within) -> None:
+        """The last part is at most `within.after` later than the latest of those before: a condition, and what it bounds."""
+        last, unit = len(parts) - 1, parts[0].relation.unit
+        times = [self._spell_tick(part) for part in parts]
+        if any(t is None for t in times):
+            return  # refused where its time is asked for
+        _, after = read_within(within, unit, self.fail_at)
+        gaps = [g for g in conditions.gaps if max(g.before, g.after) < last]
+        windows = [w for w in conditions.windows if max(w.one, w.other) < last]
+        far = TimeBounds(last, tuple(gaps), tuple(windows)).within
+        for i in range(last):
+            reach = [t for t in far[i] if t is not None]
+            if len(reach) == last:
+                conditions.gaps.append(Gap(i, last, max(reach) + after))
+        latest = exp.Greatest(this=times[0], expressions=times[1:last])
+        conditions.rest.append(exp.LTE(this=times[last], expression=exp.Add(this=latest, expression=spell_ticks(after, unit))))
+
+    def _spell_tick(self, part: Joined) -> exp.Expr | None:
+        """Where a row of a part is in time; rows of windows are a tick before their end."""
+        column = self.find(part)
+        flat = next((n for n, c in part.columns.items() if c == column), None)
+        if flat is None:
+            return None
+        if not self.graph().is_windowed(part.relation.name):
+            return join_column(flat)
+        return exp.Sub(this=join_column(flat), expression=spell_ticks(1, part.relation.unit))
 
     def sort(
         self,
@@ -118,3 +150,10 @@ class JoinTimes:
             return self._trace_window(relation, found.name) if found.name != column else None
         source = getattr(relation, "input", None)
         return self._trace_window(self.graph().relations[source], found.name) if source is not None else None
+
+
+def spell_ticks(count: int, unit: str) -> exp.Expr:
+    """A length of time as SQL."""
+    if unit != "us":
+        return exp.Literal.number(count)
+    return exp.Interval(this=exp.Literal.string(str(count)), unit=exp.var("MICROSECOND"))

@@ -3,14 +3,13 @@
 `l [RANGE L], r [RANGE R]` is the sliding-window join: a row stays in the window of its input for that long, so r joins l if
 l.ts - R <= r.ts < l.ts + L. (The words and the example of Q5-8 say so; the formula above them has the two lengths exchanged.)
 `[RANGE TUMBLING W]` joins rows of the same window, `[RANGE W SLIDE S]` rows that share a window, once for each they share.
-`WITHIN d`, as in KSQL, is a band of d on both sides, closed.
+`WITHIN d`, as in KSQL, is a band of d on both sides, closed. It is about what the inputs before have given, which is at the
+latest of their times, whichever of them ON speaks of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from sqlglot import exp
 
 from headrace.errors import OptionError
 from headrace.logical.time_bounds import CommonWindow, Gap
@@ -82,8 +81,11 @@ def add_time_clauses(
             if second is not None:
                 opened = second.slide is not None
                 conditions.gaps.append(Gap(two, one, _length(second, unit, fail_at) - opened))
-            if within is not None and _concerns(items[j], items[i], items):
-                conditions.gaps += _band(within, one, two, unit, fail_at)
+            if within is not None:
+                before, after = read_within(within, unit, fail_at)
+                if j == 1:  # of more, the latest counts: `JoinTimes.sort_pooled`
+                    conditions.gaps.append(Gap(one, two, after))
+                conditions.gaps.append(Gap(two, one, before))
             told = any({g.before, g.after} == {one, two} for g in conditions.gaps)
             told = told or any({w.one, w.other} == {one, two} for w in conditions.windows)
             if not told and windowed[i] and windowed[j]:
@@ -113,16 +115,10 @@ def _length(clause: BracketWindow, unit: str, fail_at: FailAt) -> int:
     return _spec(clause, unit, fail_at).range
 
 
-def _concerns(item: FromItem, other: FromItem, items: Sequence[FromItem]) -> bool:
-    """Whether WITHIN of an item is about another: one its ON speaks of, or any if it speaks of none."""
-    spoken = {c.table.lower() for c in item.on.find_all(exp.Column)} if item.on is not None else set()
-    named = {i.alias.lower() for i in items if i is not item} & spoken
-    return not named or other.alias.lower() in named
-
-
-def _band(within: Within, one: int, two: int, unit: str, fail_at: FailAt) -> list[Gap]:
+def read_within(within: Within, unit: str, fail_at: FailAt) -> tuple[int, int]:
+    """How much earlier and later rows may be, in ticks."""
     try:
         before, after = (ticks(t, unit) for t in (within.before, within.after))  # type: ignore[arg-type]
     except OptionError as e:
         raise fail_at(within.start, within.end, str(e)) from e
-    return [Gap(one, two, after), Gap(two, one, before)]
+    return before, after

@@ -66,7 +66,8 @@ def _pool_streams(
     if tree is None:
         refuse_unbounded(builder.context.graph(), parts, bounds)
     assert tree is not None
-    if window is not None and len(items) != len(tree.parts):  # which windows rows share is told by the times of all
+    by_all = window is not None or any(i.node.args.get("within") is not None for i in items[2:])
+    if by_all and len(items) != len(tree.parts):  # which windows rows share, and who is the latest, is told by the times of all
         times = {name for part in parts for name, c in part.columns.items() if c == builder.times.find(part)}
         builder = replace(builder, clauses=replace(builder.clauses, shown=builder.clauses.shown | times))
     order = f"order {_describe(tree, items)}" if len(tree.parts) < len(items) else ""

@@ -1,7 +1,7 @@
 """The format of checkpoints: which one this version writes, and what it says to any other.
 
-1: pane state by position, one number of progress a stream. 2: segments by name, with their span of progress, input,
-epoch and whether they are parked; mini-partitions of a file are released one by one; frontiers. 3: checksums of every file.
+1: pane state by position, one number of progress a stream. 2: segments by name, with their span of progress, input
+and epoch; mini-partitions of a file are released one by one; frontiers. 3: checksums of every file.
 """
 
 from __future__ import annotations

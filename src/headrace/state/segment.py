@@ -52,7 +52,6 @@ class SegmentMeta:
     epoch: int  # version of the batch that wrote it
     tier: int = 0  # how often its rows have been merged
     input: int = 0  # of the node
-    parked: bool = False
     waiting: bool = False  # rows that came and are not processed yet, as they came
     tail: int = 0  # where in the file its end begins, which has the checksum `crc`
     crc: int = 0
@@ -86,7 +85,7 @@ class SegmentMeta:
         return SegmentMeta(**known)
 
 
-_USUAL = {"tier": 0, "input": 0, "parked": False, "waiting": False, "tail": 0, "crc": 0}
+_USUAL = {"tier": 0, "input": 0, "waiting": False, "tail": 0, "crc": 0}
 
 
 @lru_cache(maxsize=4096)  # the segments of a slot mostly have the same pids, batch after batch
