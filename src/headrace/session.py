@@ -42,13 +42,14 @@ from headrace.partitioning.plan_cost import RateStatistics
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
+from headrace.physical.scratch_database import open_scratch
 from headrace.report.model import BatchReport
 from headrace.sql import CreateStream, CreateTable, parse_query, parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
-from headrace.state import ManifestLog, Store
+from headrace.state import ManifestLog, Store, check_share
 from headrace.state.slot_requests import AUTO, check_slot_count
 from headrace.windows.duration import parse_absorb, parse_retention, parse_trigger
 
@@ -140,6 +141,7 @@ class Session:
         balance: str | None = None,
         partition_by: str | None = None,
         absorb: str | None = None,
+        share: str | None = None,
     ) -> None:
         if slots is not None and slots != AUTO:
             check_slot_count(slots)
@@ -147,6 +149,7 @@ class Session:
             find_policy(balance)
         self._balance, self._partition_by = balance, partition_by
         self._absorb = parse_absorb(absorb) if absorb is not None else None
+        self._share = check_share(share)
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._slots = slots
@@ -207,15 +210,18 @@ class Session:
 
     def check(self, installed: bool = True) -> None:
         """Refuse what can be refused before Spark starts: sources that are not there or, if `installed` matters, that
-        Spark will not have; a checkpoint that is a file. Warn of windows that will cost much.
+        Spark will not have, and values of options that are not there; a checkpoint that is a file. Warn of windows that will
+        cost much, and of passwords in plain text.
         """
-        from headrace.runtime.source_path import check_sources
+        from headrace.runtime.source_path import check_sources, check_values, list_written_secrets
 
         check_sources(self.graph, self._bases)
+        if installed:  # a plan needs no passwords
+            check_values(self.graph, self._bases)
         for stream in self.graph.streams.values() if installed else ():
             if stream.format is not None:
                 self.check_installed(stream.name, stream.format)
-        for sentence in find_costly_windows(self.graph):
+        for sentence in (*find_costly_windows(self.graph), *list_written_secrets(self.graph)):
             warnings.warn(sentence, RuntimeWarning, stacklevel=2)
         if self._checkpoint is not None:
             store = Store.open(self._checkpoint)
@@ -391,6 +397,7 @@ class Session:
             self._balance,
             self._partition_by,
             self._absorb,
+            self._share,
         )
 
     def results(self, name: str) -> Any:
@@ -427,7 +434,7 @@ def _duck_type(aggregate: str, type_: str) -> str:
     try:
         spark = exp.DataType.build(type_, dialect="spark").sql(dialect="spark").lower().replace(", ", ",")
         found = duck_type(spark)
-        duckdb.sqltype(found)
+        open_scratch().sqltype(found)
     except (SqlglotError, duckdb.Error) as e:
         raise OptionError(
             f"aggregate {aggregate}: {type_!r} is not a type; expected one like DOUBLE, STRING or ARRAY<INT>"

@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -28,9 +27,11 @@ from sqlglot import exp
 
 from headrace.dialect.duck import duck_sql
 from headrace.dialect.duck_cast import duck_type, spark_name
+from headrace.dialect.sql_quotes import quote_name
 from headrace.errors import OptionError, PlanError
 from headrace.kernels import payloads
 from headrace.kernels.divide_table import split_piece, write_divided, write_pieces
+from headrace.kernels.locked_database import open_locked_database
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, RowChunk, row_chunks
@@ -98,8 +99,7 @@ class LocalRun:
         self.driver.file.save(store)
         self.driver.clock = clock or self.driver.clock
         self.driver.read_bounds = BoundsReader(binder.graph(), bounds or {}, {}).read
-        self._con = duckdb.connect(config={"threads": "1"})
-        self._con.execute("SET TimeZone = 'UTC'; SET error_on_division_by_zero = false")
+        self._con = open_locked_database()
         self._tables = dict(tables or {})
         self.driver.use_tables(LocalTables(self._read_table, tasks), broadcast)
         self.driver.listen()
@@ -212,11 +212,11 @@ class LocalRun:
         makers = {"TIMESTAMPTZ": "make_timestamptz", "TIMESTAMP": "make_timestamp"}
         return ", ".join(
             (
-                f'{makers[t]}("{n}"::BIGINT)'
+                f"{makers[t]}({quote_name(n)}::BIGINT)"
                 if t in makers and pa.types.is_integer(columns[n].type)
-                else f'"{n}"::{t}'
+                else f"{quote_name(n)}::{t}"
             )
-            + f' AS "{n}"'
+            + f" AS {quote_name(n)}"
             for n, t in ((name, duck_type(type_)) for name, type_ in schema)
         )
 
@@ -244,8 +244,8 @@ class LocalRun:
             con.execute("UPDATE s SET _pid = numbered._pid FROM numbered WHERE s._n = numbered._n")
             con.unregister("numbered")
             pid = ["_pid"]
-        tick = f'epoch_us("{stream.on}")' if stream.unit == "us" else f'"{stream.on}"::BIGINT'
-        row = ", ".join(f"'{n}': \"{n}\"" for n in names)
+        tick = f"epoch_us({quote_name(stream.on)})" if stream.unit == "us" else f"{quote_name(stream.on)}::BIGINT"
+        row = ", ".join(f"{quote_name(n)}: {quote_name(n)}" for n in names)
         mine = [f"{_scalar(c.expression, dict(stream.columns))} AS {name}_{c.name}" for c in self.plan.columns[name]]
         others = [f"NULL AS {s}_{c.name}" for s in self.graph.streams if s != name for c in self.plan.columns[s]]
         index = list(self.graph.streams).index(name)

@@ -19,9 +19,10 @@ from sqlglot import exp
 from headrace.dialect import duck_operators as operators
 from headrace.dialect import spark_types as t
 from headrace.dialect.duck_cast import cast, duck_type
-from headrace.dialect.duck_expression import Typed, quote_name, refuse_expression, refuse_types, spark_sql
+from headrace.dialect.duck_expression import Typed, refuse_expression, refuse_types, spark_sql
 from headrace.dialect.duck_functions import call
 from headrace.dialect.duck_order import order_key
+from headrace.dialect.sql_quotes import quote_name, quote_text
 from headrace.errors import SqlError
 from headrace.logical.graph import Aggregate
 
@@ -99,8 +100,7 @@ class _Translator:
 
     def literal(self, node: exp.Expr) -> Typed:
         if node.is_string or isinstance(node, exp.RawString):
-            text = str(node.this).replace("'", "''")
-            return Typed(f"'{text}'", "string")
+            return Typed(quote_text(str(node.this)), "string")
         type_ = t.literal(str(node.this))
         return Typed(f"{node.this}::{duck_type(type_)}", type_)
 
@@ -174,12 +174,14 @@ class _Translator:
     def like(self, node: exp.Expr) -> Typed:
         escape = "\\"
         if isinstance(node, exp.Escape):
-            escape, node = node.expression.name, node.this
+            escape, node = _read_escape(node), node.this
         word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
         if node.args.get("negate"):
             word = f"NOT {word}"
+        if isinstance(node.expression, exp.Literal):
+            _check_pattern(node, escape)
         text, pattern = self.as_(node.this, "string"), self.as_(node.expression, "string")
-        return Typed(f"({text} {word} {pattern} ESCAPE '{escape}')", "boolean")
+        return Typed(f"({text} {word} {pattern} ESCAPE {quote_text(escape)})", "boolean")
 
     # -- conditions --------------------
     def case(self, node: exp.Expr) -> Typed:
@@ -232,10 +234,28 @@ class _Translator:
 
     def struct(self, node: exp.Expr) -> Typed:
         pairs = [(p.this.name, self(p.expression)) for p in node.expressions if isinstance(p, exp.PropertyEQ)]
+        for name, _ in pairs:
+            t.check_field_name(name)
         if len(pairs) != len(node.expressions):
             raise refuse_expression(node)
         listed = ", ".join(f"{quote_name(n)}: {v.sql}" for n, v in pairs)
         return Typed("{" + listed + "}", f"struct<{','.join(f'{n}:{v.type}' for n, v in pairs)}>")
+
+
+def _read_escape(node: exp.Escape) -> str:
+    """The letter behind ESCAPE; DuckDB takes one byte."""
+    found = node.expression
+    if not (isinstance(found, exp.Literal) and found.is_string and len(found.name) == 1 and found.name.isascii()):
+        raise SqlError(f"{spark_sql(node)}: behind ESCAPE stands one letter of ASCII, like '!', got {spark_sql(found)}")
+    return found.name
+
+
+def _check_pattern(node: exp.Expr, escape: str) -> None:
+    """Refuse the patterns that Spark refuses: behind the escape stands what it is there for."""
+    for letter, after in re.findall(f"({re.escape(escape)})(.?)", node.expression.name, re.DOTALL):
+        if after not in ("%", "_", letter):
+            expected = f"in the pattern {letter!r} stands before %, _ or itself"
+            raise SqlError(f"{spark_sql(node)}: {expected}, here before {after or 'nothing'!r}")
 
 
 _CHAINED = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.And, exp.Or, exp.DPipe, exp.Paren)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.dialect.duck_cast import duck_type
-from headrace.dialect.duck_expression import quote_name, spark_sql
+from headrace.dialect.duck_expression import spark_sql
+from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.optimizer.place_relations import find_implied
 from headrace.optimizer.plan import JointTable, Plan, RowTable, TransitTable

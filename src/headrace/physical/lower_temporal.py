@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.dialect.duck_expression import quote_name
+from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import TemporalJoin
 from headrace.optimizer.plan import Plan, RowTable
 from headrace.physical.keys import normalize_key

@@ -64,6 +64,7 @@ def start(
     balance: str | None = None,
     partition_by: str | None = None,
     absorb: int | None = None,
+    share: str | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -86,6 +87,7 @@ def start(
         lambda latest: _check_offsets(store, latest),
         balance or BALANCE,
         partition_by,
+        share=share,
     )
     try:
         plan = driver.plan
