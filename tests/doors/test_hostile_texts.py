@@ -10,10 +10,13 @@ from typing import Any
 import duckdb
 import pytest
 from hostile_texts import SECRET, list_hostile_texts, write_name, write_text
+from sqlglot import exp, parse_one
 
 from headrace.errors import HeadraceError
+from headrace.kernels.locked_database import open_locked_database
 from headrace.logical.graph import Stream
 from headrace.progress import Ordered
+from headrace.runtime.csv_headers import spell_schema
 from headrace.runtime.read_bounds import read_files
 from headrace.testing import LocalRun
 
@@ -187,6 +190,29 @@ def test_data_is_never_read_as_sql(secret: Path) -> None:
     assert sorted(row[:3] for row in run.rows("q") if row[0] != "end") == sorted((text, 1, text) for text in texts)
     assert sorted(row[0] for row in run.rows("j") if row[0] != "end") == sorted(texts)
     assert [row[1] for row in run.late("a")] == [texts[0]]
+
+
+def test_names_of_folders_are_never_read_as_sql(secret: Path) -> None:
+    """Where state is kept by folder, a folder may be called anything."""
+    texts = list_hostile_texts(str(secret))
+    script = (
+        STREAM.replace(" FROM 'memory'", " PARTITIONED BY (k) FROM 'parquet' OPTIONS (path 'data')")
+        + "CREATE QUERY q AS SELECT k, count(*) AS n FROM a [RANGE 5 SECONDS] GROUP BY k"
+    )
+    run = LocalRun(script, tasks=1)
+    run.push(a={f"k={text}": [(1, text, 1), (2, text, 2)] for text in texts})
+    run.flush()
+    assert sorted(row[:2] for row in run.rows("q")) == sorted((text, 2) for text in texts)
+
+
+def test_headers_and_zones_are_quoted(secret: Path) -> None:
+    """Columns of CSV files as Spark is told them, and the time zone of a session."""
+    for text in list_hostile_texts(str(secret)):
+        (column,) = parse_one(f"CREATE TABLE t ({spell_schema([(text, 'INT')])})", dialect="spark").find_all(exp.ColumnDef)
+        assert column.name == text
+        with pytest.raises(duckdb.Error, match="TimeZone|zone|ZONE"):
+            open_locked_database(text)
+    assert list(secret.parent.iterdir()) == [secret]
 
 
 def test_the_attack_that_once_worked(secret: Path) -> None:

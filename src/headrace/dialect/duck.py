@@ -21,6 +21,7 @@ from headrace.dialect import spark_types as t
 from headrace.dialect.duck_cast import cast, duck_type
 from headrace.dialect.duck_expression import Typed, refuse_expression, refuse_types, spark_sql
 from headrace.dialect.duck_functions import call
+from headrace.dialect.duck_like import like
 from headrace.dialect.duck_order import order_key
 from headrace.dialect.sql_quotes import quote_name, quote_text
 from headrace.errors import SqlError
@@ -171,18 +172,6 @@ class _Translator:
         (first, *rest), _ = self.alike([node.this, *node.expressions])
         return Typed(f"({first} IN ({', '.join(rest)}))", "boolean")
 
-    def like(self, node: exp.Expr) -> Typed:
-        escape = "\\"
-        if isinstance(node, exp.Escape):
-            escape, node = _read_escape(node), node.this
-        word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
-        if node.args.get("negate"):
-            word = f"NOT {word}"
-        if isinstance(node.expression, exp.Literal):
-            _check_pattern(node, escape)
-        text, pattern = self.as_(node.this, "string"), self.as_(node.expression, "string")
-        return Typed(f"({text} {word} {pattern} ESCAPE {quote_text(escape)})", "boolean")
-
     # -- conditions --------------------
     def case(self, node: exp.Expr) -> Typed:
         branches = node.args["ifs"]
@@ -242,22 +231,6 @@ class _Translator:
         return Typed("{" + listed + "}", f"struct<{','.join(f'{n}:{v.type}' for n, v in pairs)}>")
 
 
-def _read_escape(node: exp.Escape) -> str:
-    """The letter behind ESCAPE; DuckDB takes one byte."""
-    found = node.expression
-    if not (isinstance(found, exp.Literal) and found.is_string and len(found.name) == 1 and found.name.isascii()):
-        raise SqlError(f"{spark_sql(node)}: behind ESCAPE stands one letter of ASCII, like '!', got {spark_sql(found)}")
-    return found.name
-
-
-def _check_pattern(node: exp.Expr, escape: str) -> None:
-    """Refuse the patterns that Spark refuses: behind the escape stands what it is there for."""
-    for letter, after in re.findall(f"({re.escape(escape)})(.?)", node.expression.name, re.DOTALL):
-        if after not in ("%", "_", letter):
-            expected = f"in the pattern {letter!r} stands before %, _ or itself"
-            raise SqlError(f"{spark_sql(node)}: {expected}, here before {after or 'nothing'!r}")
-
-
 _CHAINED = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.And, exp.Or, exp.DPipe, exp.Paren)
 _COMPARISONS: dict[type, str] = {
     exp.EQ: "=",
@@ -284,9 +257,9 @@ _RULES: dict[type, Callable[[_Translator, exp.Expr], Typed]] = {
     **dict.fromkeys(_COMPARISONS, _Translator.comparison),
     exp.Between: _Translator.between,
     exp.In: _Translator.in_,
-    exp.Like: _Translator.like,
-    exp.ILike: _Translator.like,
-    exp.Escape: _Translator.like,
+    exp.Like: like,
+    exp.ILike: like,
+    exp.Escape: like,
     **dict.fromkeys(operators.OPERATORS, operators.binary),
     exp.Interval: operators.interval,
     exp.Neg: operators.negative,
