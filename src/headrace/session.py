@@ -45,6 +45,7 @@ from headrace.partitioning.plan_cost import RateStatistics
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
+from headrace.physical.scratch_database import open_scratch
 from headrace.report.model import BatchReport
 from headrace.report.shown_text import PlanPage, PlanText
 from headrace.sql import CreateStream, CreateTable, parse_query, parse_script
@@ -52,7 +53,7 @@ from headrace.sql.bind import Binder
 from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
-from headrace.state import ManifestLog, Store
+from headrace.state import ManifestLog, Store, check_share
 from headrace.state.slot_requests import AUTO, check_slot_count
 from headrace.windows.duration import parse_absorb, parse_retention, parse_trigger
 
@@ -148,6 +149,7 @@ class Session:
         balance: str | None = None,
         partition_by: str | None = None,
         absorb: str | None = None,
+        share: str | None = None,
     ) -> None:
         if slots is not None and slots != AUTO:
             check_slot_count(slots)
@@ -155,6 +157,7 @@ class Session:
             find_policy(balance)
         self._balance, self._partition_by = balance, partition_by
         self._absorb = parse_absorb(absorb) if absorb is not None else None
+        self._share = check_share(share)
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._slots = slots
@@ -224,11 +227,14 @@ class Session:
 
     def check(self, installed: bool = True) -> None:
         """Refuse what can be refused before Spark starts: sources that are not there or, if `installed` matters, that
-        Spark will not have (else they are warned of); a checkpoint that is a file. Warn of windows that will cost much.
+        Spark will not have (else they are warned of), and values of options that are not there; a checkpoint that is a
+        file. Warn of windows that will cost much, and of passwords in plain text.
         """
-        from headrace.runtime.source_path import check_sources
+        from headrace.runtime.source_path import check_sources, check_values, list_written_secrets
 
         check_sources(self.graph, self._bases)
+        if installed:  # a plan needs no passwords
+            check_values(self.graph, self._bases)
         for stream in self.graph.streams.values():
             try:
                 if stream.format is not None:
@@ -237,7 +243,7 @@ class Session:
                 if installed:
                     raise
                 warnings.warn(str(error), RuntimeWarning, stacklevel=2)
-        for sentence in find_costly_windows(self.graph):
+        for sentence in (*find_costly_windows(self.graph), *list_written_secrets(self.graph)):
             warnings.warn(sentence, RuntimeWarning, stacklevel=2)
         if self._checkpoint is not None:
             store = Store.open(self._checkpoint)
@@ -428,6 +434,7 @@ class Session:
             self._balance,
             self._partition_by,
             self._absorb,
+            self._share,
         )
 
     @checked
@@ -465,7 +472,7 @@ def _duck_type(aggregate: str, type_: str) -> str:
     try:
         spark = exp.DataType.build(type_, dialect="spark").sql(dialect="spark").lower().replace(", ", ",")
         found = duck_type(spark)
-        duckdb.sqltype(found)
+        open_scratch().sqltype(found)
     except (SqlglotError, duckdb.Error) as e:
         raise OptionError(
             f"aggregate {aggregate}: {type_!r} is not a type; expected one like DOUBLE, STRING or ARRAY<INT>"

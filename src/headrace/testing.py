@@ -20,17 +20,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
 from headrace.dialect.duck import duck_sql
 from headrace.dialect.duck_cast import duck_type, spark_name
+from headrace.dialect.sql_quotes import quote_name
 from headrace.errors import OptionError, PlanError
 from headrace.kernels import payloads
 from headrace.kernels.agreed_columns import AgreedColumns
 from headrace.kernels.divide_table import split_piece, write_divided, write_pieces
+from headrace.kernels.locked_database import open_locked_database
 from headrace.kernels.slot import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, RowChunk, row_chunks
@@ -99,8 +100,7 @@ class LocalRun:
         self.driver.file.save(store)
         self.driver.clock = clock or self.driver.clock
         self.driver.read_bounds = BoundsReader(binder.graph(), bounds or {}, {}).read
-        self._con = duckdb.connect(config={"threads": "1"})
-        self._con.execute("SET TimeZone = 'UTC'; SET error_on_division_by_zero = false")
+        self._con = open_locked_database()
         self._tables = dict(tables or {})
         self.driver.use_tables(LocalTables(self._read_table, tasks), broadcast)
         self.driver.listen()
@@ -216,11 +216,11 @@ class LocalRun:
         makers = {"TIMESTAMPTZ": "make_timestamptz", "TIMESTAMP": "make_timestamp"}
         return ", ".join(
             (
-                f'{makers[t]}("{n}"::BIGINT)'
+                f"{makers[t]}({quote_name(n)}::BIGINT)"
                 if t in makers and pa.types.is_integer(columns[n].type)
-                else f'"{n}"::{t}'
+                else f"{quote_name(n)}::{t}"
             )
-            + f' AS "{n}"'
+            + f" AS {quote_name(n)}"
             for n, t in ((name, duck_type(type_)) for name, type_ in schema)
         )
 
@@ -247,8 +247,8 @@ class LocalRun:
             con.execute("UPDATE s SET _pid = numbered._pid FROM numbered WHERE s._n = numbered._n")
             con.unregister("numbered")
             pid = ["_pid"]
-        tick = f'epoch_us("{stream.on}")' if stream.unit == "us" else f'"{stream.on}"::BIGINT'
-        row = ", ".join(f"'{n}': {_write_late(duck_type(t), n)}" for n, t in stream.columns)
+        tick = f"epoch_us({quote_name(stream.on)})" if stream.unit == "us" else f"{quote_name(stream.on)}::BIGINT"
+        row = ", ".join(f"{quote_name(n)}: {_write_late(duck_type(t), quote_name(n))}" for n, t in stream.columns)
         mine = [f"{_scalar(c.expression, dict(stream.columns))} AS {name}_{c.name}" for c in self.plan.columns[name]]
         others = [f"NULL AS {s}_{c.name}" for s in self.graph.streams if s != name for c in self.plan.columns[s]]
         index = list(self.graph.streams).index(name)
@@ -285,11 +285,11 @@ class LocalTables:
         return [file for target, tables in found.items() for file in write_divided(division, target, tables)]
 
 
-def _write_late(type_: str, name: str) -> str:
+def _write_late(type_: str, column: str) -> str:
     """A column in a row that may be late (`kernels/spark_rows.py`): times in microseconds, dates in days."""
     if type_.startswith("TIMESTAMP"):
-        return f'epoch_us("{name}")'
-    return f"(\"{name}\" - DATE '1970-01-01')" if type_ == "DATE" else f'"{name}"'
+        return f"epoch_us({column})"
+    return f"({column} - DATE '1970-01-01')" if type_ == "DATE" else column
 
 
 def _scalar(expression: exp.Expr, columns: Mapping[str, str]) -> str:

@@ -97,6 +97,12 @@ def read_absorb(_: click.Context, __: click.Parameter, value: str | None) -> str
     return _checked(parse_absorb, value)
 
 
+def read_share(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.state import check_share
+
+    return _checked(check_share, value)
+
+
 def read_slots(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
     if value is None or value == "auto":
         return value

@@ -17,6 +17,7 @@ from headrace.commands.command_options import (
     read_page,
     read_retain,
     read_settings,
+    read_share,
     read_sinks,
     read_slots,
     read_trigger,
@@ -39,7 +40,7 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
 @click.option("--available-now", is_flag=True, help="Read what the sources have now, then end.")
 @click.option("--flush", is_flag=True, help="At the end, close all open windows, complete or not.")
 @click.option("--trigger", metavar="INTERVAL", callback=read_trigger, help="Start a batch every so often, e.g. '5 seconds'.")
-@click.option("--master", metavar="M", help="Spark master.  [default: $HEADRACE_MASTER, or local[*]]")
+@click.option("--master", metavar="M", help="Spark master.  [default: what spark-submit gives, or $HEADRACE_MASTER, or local[*]]")
 @click.option("--packages", metavar="MAVEN", help="Packages of sources, GROUP:ARTIFACT:VERSION, separated by commas.")
 @click.option("--jars", metavar="FILES", callback=read_jars, help="Jars of sources or of database drivers, separated by commas.")
 @click.option("--conf", "settings", multiple=True, callback=read_settings, metavar="KEY=VALUE",
@@ -52,6 +53,9 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
 @click.option("--absorb", metavar="DURATION", callback=read_absorb,
               help="Let rows of a mini-partition with a burst wait, at most so long, so that the others are not held up, "
               "e.g. '2 seconds'.  [default: nothing waits]")  # fmt: skip
+@click.option("--share", metavar="GROUP", callback=read_share,
+              help="Who else may read the checkpoint, and run executors on it: the name of a group, or group (your own); with "
+              "all everybody may read it.  [default: nobody]")  # fmt: skip
 @click.option("--partition-by", metavar="KEYS",
               help="Partition state by this where it serves, e.g. 'srcIP, destIP'.  [default: by what is best]")  # fmt: skip
 @click.option(
@@ -81,6 +85,7 @@ def run(
     slots: int | str | None,
     balance: str,
     absorb: str | None,
+    share: str | None,
     partition_by: str | None,
     sinks: tuple[str, ...],
     retain: str | None,
@@ -142,6 +147,7 @@ def run(
         balance=balance,
         partition_by=partition_by,
         absorb=absorb,
+        share=share,
     )
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)

@@ -19,9 +19,11 @@ from sqlglot import exp
 from headrace.dialect import duck_operators as operators
 from headrace.dialect import spark_types as t
 from headrace.dialect.duck_cast import cast, duck_type
-from headrace.dialect.duck_expression import Typed, quote_name, refuse_expression, refuse_types, spark_sql
+from headrace.dialect.duck_expression import Typed, refuse_expression, refuse_types, spark_sql
 from headrace.dialect.duck_functions import call
+from headrace.dialect.duck_like import like
 from headrace.dialect.duck_order import order_key
+from headrace.dialect.sql_quotes import quote_name, quote_text
 from headrace.errors import SqlError
 from headrace.logical.graph import Aggregate
 
@@ -99,8 +101,7 @@ class _Translator:
 
     def literal(self, node: exp.Expr) -> Typed:
         if node.is_string or isinstance(node, exp.RawString):
-            text = str(node.this).replace("'", "''")
-            return Typed(f"'{text}'", "string")
+            return Typed(quote_text(str(node.this)), "string")
         type_ = t.literal(str(node.this))
         return Typed(f"{node.this}::{duck_type(type_)}", type_)
 
@@ -171,16 +172,6 @@ class _Translator:
         (first, *rest), _ = self.alike([node.this, *node.expressions])
         return Typed(f"({first} IN ({', '.join(rest)}))", "boolean")
 
-    def like(self, node: exp.Expr) -> Typed:
-        escape = "\\"
-        if isinstance(node, exp.Escape):
-            escape, node = node.expression.name, node.this
-        word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
-        if node.args.get("negate"):
-            word = f"NOT {word}"
-        text, pattern = self.as_(node.this, "string"), self.as_(node.expression, "string")
-        return Typed(f"({text} {word} {pattern} ESCAPE '{escape}')", "boolean")
-
     # -- conditions --------------------
     def case(self, node: exp.Expr) -> Typed:
         branches = node.args["ifs"]
@@ -232,6 +223,8 @@ class _Translator:
 
     def struct(self, node: exp.Expr) -> Typed:
         pairs = [(p.this.name, self(p.expression)) for p in node.expressions if isinstance(p, exp.PropertyEQ)]
+        for name, _ in pairs:
+            t.check_field_name(name)
         if len(pairs) != len(node.expressions):
             raise refuse_expression(node)
         listed = ", ".join(f"{quote_name(n)}: {v.sql}" for n, v in pairs)
@@ -264,9 +257,9 @@ _RULES: dict[type, Callable[[_Translator, exp.Expr], Typed]] = {
     **dict.fromkeys(_COMPARISONS, _Translator.comparison),
     exp.Between: _Translator.between,
     exp.In: _Translator.in_,
-    exp.Like: _Translator.like,
-    exp.ILike: _Translator.like,
-    exp.Escape: _Translator.like,
+    exp.Like: like,
+    exp.ILike: like,
+    exp.Escape: like,
     **dict.fromkeys(operators.OPERATORS, operators.binary),
     exp.Interval: operators.interval,
     exp.Neg: operators.negative,

@@ -3,8 +3,11 @@ saturates as in Java."""
 
 from __future__ import annotations
 
+import re
+
 from headrace.dialect import spark_types as t
 from headrace.dialect.java_numbers import double_to_string, float_to_string, scientific
+from headrace.dialect.sql_quotes import quote_name
 from headrace.errors import PlanError
 
 _DUCK = {
@@ -23,6 +26,7 @@ _DUCK = {
     "decimal": "DECIMAL(10,0)",
     "void": "INTEGER",
 }
+_PLAIN_TYPE = re.compile(r"[a-z][a-z0-9_ ]*(\(\d+(, ?-?\d+)?\))?")
 _TRUE = "('t', 'true', 'y', 'yes', '1')"
 _FALSE = "('f', 'false', 'n', 'no', '0')"
 
@@ -32,6 +36,8 @@ def duck_type(spark: str) -> str:
     name = spark.strip().lower()
     if name.startswith(("array<", "struct<", "map<")):
         return _duck_nested(spark.strip())
+    if not _PLAIN_TYPE.fullmatch(name):
+        raise PlanError(f"{spark.strip()!r} is not a type Headrace knows; names of fields are letters, digits, _ and spaces")
     return _DUCK.get(name, name.upper())
 
 
@@ -47,7 +53,7 @@ def _duck_nested(type_: str) -> str:
         return f"{duck_type(type_[6:-1])}[]"
     if kind == "map":
         return f"MAP({', '.join(map(duck_type, t.map_types(type_)))})"
-    listed = [f"""\"{n.replace('"', '""')}\" {duck_type(x)}""" for n, x in t.fields(type_)]
+    listed = [f"{quote_name(n)} {duck_type(x)}" for n, x in t.fields(type_)]
     return f"STRUCT({', '.join(listed)})"
 
 

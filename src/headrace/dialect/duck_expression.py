@@ -33,11 +33,6 @@ class Translator(Protocol):
     def compare(self, left: exp.Expr, operator: str, right: exp.Expr) -> str: ...
 
 
-def quote_name(name: str) -> str:
-    """A name as DuckDB takes it, whatever it is."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def spark_sql(node: exp.Expr) -> str:
     return node.sql(dialect="spark", identify=True)
 

@@ -17,6 +17,7 @@ from headrace.dialect.duck_cast import cast, duck_type, wrap_integer
 from headrace.dialect.duck_expression import Translator, Typed, refuse_expression, refuse_types
 from headrace.dialect.duck_letters import lower_sql, title_sql, upper_sql
 from headrace.dialect.duck_order import is_nested
+from headrace.dialect.sql_quotes import quote_text
 
 Rule = tuple[str, str]  # signature, template
 _POSITIVE = "CASE WHEN {0} > 0 OR isnan({0}) THEN %s END"
@@ -330,8 +331,8 @@ def _regexp_replace(translate: Translator, node: exp.Expr) -> Typed:
     if given - {"this", "expression", "replacement"} or not isinstance(new, exp.Literal) or "\\" in new.name:
         raise refuse_expression(node)
     text, pattern = translate.as_(node.this, "string"), translate.as_(node.expression, "string")
-    into = re.sub(r"\$(\d)", r"\\\1", new.name).replace("'", "''")
-    return Typed(f"regexp_replace({text}, {pattern}, '{into}', 'g')", "string")
+    into = quote_text(re.sub(r"\$(\d)", r"\\\1", new.name))
+    return Typed(f"regexp_replace({text}, {pattern}, {into}, 'g')", "string")
 
 
 def _split(translate: Translator, node: exp.Expr) -> Typed:
@@ -431,6 +432,8 @@ def _format(node: exp.Expr) -> str:
     found = node.args.get("format")
     if not isinstance(found, exp.Literal):
         raise refuse_expression(node)
+    if "''" in str(found.this) or str(found.this).count("'") % 2 or not found.this:  # a quote, or none, to Spark
+        raise refuse_expression(node)
     out = ""
     for i, part in enumerate(str(found.this).split("'")):
         if i % 2:  # between quotes; the parser may have taken letters there for a format
@@ -442,7 +445,7 @@ def _format(node: exp.Expr) -> str:
         if re.search(r"[A-Za-z%]", re.sub(r"%[YymdHIMSjAaBbpfg]", "", part)):
             raise refuse_expression(node)
         out += part
-    return "'" + out + "'"
+    return quote_text(out)
 
 
 def _date_format(translate: Translator, node: exp.Expr) -> Typed:
@@ -504,7 +507,7 @@ def _zone(translate: Translator, node: exp.Expr) -> Typed:
 
 
 def _bucket(translate: Translator, node: exp.Expr) -> Typed:
-    return Typed(f"(_ws // {node.expressions[0].this})", "bigint")
+    return Typed(f"(_ws // {_whole(node.expressions[0], node)})", "bigint")
 
 
 def _named_struct(translate: Translator, node: exp.Expr) -> Typed:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from headrace.dialect import spark_types as t
 from headrace.dialect.duck_arithmetic import OPERATIONS, divide_exactly, sum_parts
 from headrace.dialect.duck_cast import cast, duck_type, wrap_integer
 from headrace.dialect.duck_expression import Translator, Typed, refuse_expression, refuse_types
+from headrace.errors import SqlError
 
 OPERATORS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_NUMBER = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*")
 BITWISE: dict[type, str] = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "xor"}
 
 
@@ -52,6 +56,8 @@ def _moved(node: exp.Expr, operator: str, a: Typed, b: Typed) -> Typed | None:
 def interval(translate: Translator, node: exp.Expr) -> Typed:
     if not isinstance(node.this, exp.Literal) or not isinstance(node.args.get("unit"), exp.Var):
         raise refuse_expression(node)
+    if not _NUMBER.fullmatch(node.this.name):
+        raise SqlError(f"{node.sql(dialect='spark')}: behind INTERVAL stands a number, got {node.this.name!r}")
     return Typed(node.sql(dialect="duckdb").upper(), "interval")
 
 

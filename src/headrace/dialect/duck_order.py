@@ -7,6 +7,7 @@ element is preceded by whether it is there.
 from __future__ import annotations
 
 from headrace.dialect import spark_types as t
+from headrace.dialect.sql_quotes import quote_name
 
 
 def is_nested(type_: str) -> bool:
@@ -23,7 +24,7 @@ def order_key(sql: str, type_: str, depth: int = 0) -> str:
     if type_.startswith("struct<"):
         listed = []
         for i, (name, inner) in enumerate(t.fields(type_)):
-            field = f"""({sql})."{name.replace('"', '""')}\""""
+            field = f"({sql}).{quote_name(name)}"
             listed += [f"'n{i}': {field} IS NOT NULL", f"'v{i}': {order_key(field, inner, depth + 1)}"]
         return f"CASE WHEN ({sql}) IS NOT NULL THEN {{{', '.join(listed)}}} END"
     return sql

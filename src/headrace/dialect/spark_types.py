@@ -13,7 +13,7 @@ import re
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from headrace.errors import PlanError
+from headrace.errors import PlanError, SqlError
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = (*INTEGERS, "float", "double")
@@ -164,7 +164,7 @@ def spell_type(type_: str) -> str:
     try:
         return spelled(exp.DataType.build(type_, dialect="spark"))
     except SqlglotError as e:
-        if fields(type_):  # a schema's own text, with a field whose name is no word
+        if fields(type_) and "`" not in type_:  # a schema's own text, with a field whose name is no word
             return type_
         raise PlanError(f"{type_} is not a type Spark knows") from e
 
@@ -174,6 +174,8 @@ def spelled(to: exp.Expr) -> str:
     if not isinstance(to, exp.DataType):
         return to.sql(dialect="spark").lower()
     if to.is_type(exp.DType.STRUCT):
+        for field in to.expressions:
+            check_field_name(field.name)
         listed = ",".join(f"{f.name}:{spelled(f.args['kind'])}" for f in to.expressions)
         return f"struct<{listed}>"
     if to.is_type(exp.DType.ARRAY, exp.DType.MAP):
@@ -184,6 +186,12 @@ def spelled(to: exp.Expr) -> str:
     if text.startswith("decimal(") and "," not in text:
         return text[:-1] + ",0)"
     return _NAMES.get(text, text)
+
+
+def check_field_name(name: str) -> None:
+    """Refuse names that the text of a type cannot hold, since it does not quote them."""
+    if name != name.strip() or not name or set(name) & set("<>(),:`\0"):
+        raise SqlError(f"a field of a struct cannot be called {name!r}: its name has no < > ( ) , : ` and no space at its ends")
 
 
 def fields(type_: str) -> list[tuple[str, str]]:

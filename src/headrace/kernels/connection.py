@@ -11,12 +11,12 @@ import duckdb
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
+from headrace.kernels.locked_database import open_locked_database
 from headrace.logical.user_aggregate import UserAggregate
 
 _connection: duckdb.DuckDBPyConnection | None = None
+_settings: tuple[str, int | None, str | None] = ("", None, None)  # of the connection; they are locked
 _registered: dict[str, UserAggregate] = {}
-_time_zone = ""
-_limits: tuple[int | None, str | None] = (None, None)
 
 
 def connect(
@@ -25,26 +25,16 @@ def connect(
     memory: int | None = None,
     scratch: str | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """The connection of this process, set up as Spark behaves: no error on division by zero, Spark's time
-    zone. Beyond `memory` bytes it spills into the folder `scratch`, made when it is needed.
+    """The connection of this process, set up as Spark behaves and locked: it is opened anew for a run with other settings.
+    Beyond `memory` bytes it spills into the folder `scratch`, made when it is needed.
     """
-    global _connection, _time_zone, _limits
+    global _connection, _settings
+    if _settings != (time_zone, memory, scratch):
+        reset()
     if _connection is None:
-        _connection = duckdb.connect(config={"threads": "1"})
-        _connection.execute("SET error_on_division_by_zero = false; SET preserve_insertion_order = false")
-        _connection.execute("SET enable_progress_bar = false")
-        atexit.register(reset)  # functions of the user outlive the interpreter otherwise
-        _time_zone, _limits = "", (None, None)
-    if (memory, scratch) != _limits:
-        if memory is not None:
-            _connection.execute(f"SET memory_limit = '{memory}B'")
-        if scratch is not None:
-            folder = os.path.join(scratch, f"spill-{os.getpid()}").replace("'", "''")
-            _connection.execute(f"SET temp_directory = '{folder}'")
-        _limits = (memory, scratch)
-    if time_zone != _time_zone:
-        _connection.execute(f"SET TimeZone = '{time_zone}'")
-        _time_zone = time_zone
+        spill = None if scratch is None else os.path.join(scratch, f"spill-{os.getpid()}")
+        _connection = open_locked_database(time_zone, memory, spill)
+        _settings = time_zone, memory, scratch
     for aggregate in user:
         name = aggregate.name.lower()
         if _registered.get(name) is not aggregate:  # another query set's, or this one's in a new task
@@ -63,6 +53,9 @@ def reset() -> None:
         _connection.close()
     _connection = None
     _registered.clear()
+
+
+atexit.register(reset)  # functions of the user outlive the interpreter otherwise
 
 
 def fetch_arrow(con: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.dialect.sql_quotes import quote_name
 from headrace.kernels import payloads
 from headrace.kernels.connection import connect, fetch_arrow
 from headrace.kernels.folder_samples import FolderSampler
@@ -176,7 +177,7 @@ def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, route: SplitRoute,
 
 def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:
     schema = program.schemas[query.query]
-    names = ", ".join(f'{c} AS "{f.name}"' for c, f in zip(query.columns, read_schema(schema), strict=True))
+    names = ", ".join(f"{c} AS {quote_name(f.name)}" for c, f in zip(query.columns, read_schema(schema), strict=True))
     rows = fetch_arrow(con, f"SELECT {names} FROM src" + (f" WHERE {query.where}" if query.where else ""))
     if rows.num_rows == 0:
         return ()

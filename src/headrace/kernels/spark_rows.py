@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.dialect.sql_quotes import quote_name, quote_text
 from headrace.kernels.connection import fetch_arrow
 from headrace.kernels.judge import Judge, Screened, is_part_of_stream
 from headrace.logical.source_formats import MALFORMED
@@ -92,9 +93,9 @@ def _gather_frames(frames: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _parse_rows(con: duckdb.DuckDBPyConnection, late: pa.Table, schema: pa.Schema) -> pa.Table:
     con.register("late_rows", late)
-    shape = json.dumps({f.name: _column_type(f.type) for f in schema if f.name != "_reason"}).replace("'", "''")
+    shape = quote_text(json.dumps({f.name: _column_type(f.type) for f in schema if f.name != "_reason"}))
     columns = ", ".join(_late_column(f) for f in schema if f.name != "_reason")
-    parsed = f"SELECT json_transform(_row, '{shape}') AS r, _reason FROM late_rows"
+    parsed = f"SELECT json_transform(_row, {shape}) AS r, _reason FROM late_rows"
     reason = "_reason"
     if MALFORMED in schema.names:
         reason = f"CASE WHEN r.{MALFORMED} IS NULL THEN _reason ELSE 'malformed' END AS _reason"
@@ -104,8 +105,8 @@ def _parse_rows(con: duckdb.DuckDBPyConnection, late: pa.Table, schema: pa.Schem
 
 
 def _late_column(field: pa.Field) -> str:
-    value = f'r."{field.name}"'
-    return f'{f"from_base64({value})" if pa.types.is_binary(field.type) else value} AS "{field.name}"'
+    name = quote_name(field.name)
+    return f"{f'from_base64(r.{name})' if pa.types.is_binary(field.type) else f'r.{name}'} AS {name}"
 
 
 def _column_type(type_: pa.DataType) -> object:

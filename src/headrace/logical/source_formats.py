@@ -86,12 +86,23 @@ def find_misspelt_option(format_: str, options: Iterable[str]) -> tuple[str, str
     name = format_.lower()
     if name not in FILE_FORMATS:
         return None
-    known = {one.lower(): one for one in (*_OF_FILES, *_OF_FORMATS.get(name, ()))}
+    known = _known_options(name)
     for option in options:
         near = get_close_matches(option.lower(), known, n=1, cutoff=0.85)
         if near and option.lower() not in known:
             return option, known[near[0]]
     return None
+
+
+def is_option_of_files(format_: str, option: str) -> bool:
+    """Whether Spark's readers of files know this option; others are passed on to the file system."""
+    name = format_.lower()
+    return name in FILE_FORMATS and option.lower() in _known_options(name)
+
+
+def _known_options(name: str) -> dict[str, str]:
+    """Options of a format of files, by their names in small letters."""
+    return {one.lower(): one for one in (*_OF_FILES, *_OF_FORMATS.get(name, ()))}
 
 
 def find_misspelt(format_: str) -> str | None:

@@ -11,9 +11,10 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from headrace.dialect.duck import quote_name, translate, use_query_words
+from headrace.dialect.duck import translate, use_query_words
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.spark_types import spell_type, wider
+from headrace.dialect.sql_quotes import quote_name
 from headrace.errors import PlanError, SqlError
 from headrace.logical.graph import (
     WINDOW_COLUMNS,

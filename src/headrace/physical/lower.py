@@ -16,7 +16,8 @@ from sqlglot import parse_one
 
 from headrace.dialect.duck import translate
 from headrace.dialect.duck_cast import duck_type
-from headrace.dialect.duck_expression import quote_name, spark_sql
+from headrace.dialect.duck_expression import spark_sql
+from headrace.dialect.sql_quotes import quote_name
 from headrace.errors import PlanError
 from headrace.kernels.sql_pieces import hash_sql, map_tick_sql, pane_sql
 from headrace.logical.graph import (
@@ -403,7 +404,8 @@ class _Lowering:
         if list(theirs.values()) == list(ours.values()):
             return _View(view.name, part)
         casts = [
-            f'"{c}"' if t == ours[c] else f'CAST("{c}" AS {duck_type(ours[c])}) AS "{c}"' for c, t in theirs.items()
+            quote_name(c) if t == ours[c] else f"CAST({quote_name(c)} AS {duck_type(ours[c])}) AS {quote_name(c)}"
+            for c, t in theirs.items()
         ]
         casts += ["_ws", "_we"] if self.graph.is_windowed(union) else []
         casts += ["_pid"] if part.pid else []
@@ -412,11 +414,11 @@ class _Lowering:
         return _View(name, part)
 
     def _emit(self, name: str) -> None:
-        columns = [f'"{c}"' for c in self.graph.relations[name].columns]
+        columns = [quote_name(c) for c in self.graph.relations[name].columns]
         for view in self.views.get(name, ()):
             by = [c for c in view.part.partition or () if isinstance(c, str)]
             told = view.part.partition is not None and len(by) == len(view.part.partition) and not view.part.by_folder
-            pid = [hash_sql([f'"{c}"' for c in by])] if told else []
+            pid = [hash_sql([quote_name(c) for c in by])] if told else []
             sql = f"SELECT {', '.join([*columns, *pid])} FROM {view.name}"
             node = self.nodes[view.part.table].name
             self._step(view.part.level, Emit(name, sql, view.name, node, bool(pid)))

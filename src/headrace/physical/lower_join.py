@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.dialect.duck_cast import spell_null
-from headrace.dialect.duck_expression import quote_name, spark_sql
+from headrace.dialect.duck_expression import spark_sql
+from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_rules import name_column

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from headrace.dialect.duck_cast import cast, duck_type
-from headrace.dialect.duck_expression import quote_name
+from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import WINDOW_COLUMNS, Derive, Graph, Lookup, Merge, Rows
 from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.plan import Plan, TransitTable

@@ -8,14 +8,15 @@ from sqlglot import exp
 
 from headrace.dialect.duck import translate
 from headrace.dialect.duck_cast import duck_type
+from headrace.dialect.sql_quotes import quote_name
 from headrace.kernels.scan import Scan
 from headrace.logical.graph import Stream
 from headrace.optimizer.plan import Plan, RowFeedColumns, TableFeed
 
 _TICKS = {
-    "timestamp": 'epoch_us("{}")',
-    "timestamp_ntz": 'epoch_us("{}")',
-    "date": "TRY_CAST(date_diff('day', DATE '1970-01-01', \"{}\")::HUGEINT * 86400000000 AS BIGINT)",
+    "timestamp": "epoch_us({})",
+    "timestamp_ntz": "epoch_us({})",
+    "date": "TRY_CAST(date_diff('day', DATE '1970-01-01', {})::HUGEINT * 86400000000 AS BIGINT)",
 }
 
 
@@ -25,7 +26,7 @@ def lower_scan(plan: Plan, stream: Stream, schema: bytes, folder: str = "", by_f
     """
     wanted = find_scanned(plan, stream.name, by_folder)
     scope = plan.types[stream.name]
-    tick = _TICKS.get(scope[stream.on], 'CAST("{}" AS BIGINT)').format(stream.on.replace('"', '""'))
+    tick = _TICKS.get(scope[stream.on], "CAST({} AS BIGINT)").format(quote_name(stream.on))
     select, read = [f"{tick} AS _t"], {stream.on}
     for column in plan.columns[stream.name]:
         if column.name not in wanted:

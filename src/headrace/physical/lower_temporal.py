@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.dialect.duck_cast import spell_null
-from headrace.dialect.duck_expression import quote_name
+from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import TemporalJoin
 from headrace.logical.progress_rules import name_column
 from headrace.optimizer.plan import Plan, RowTable

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from headrace.dialect.duck import Typed, spark_sql, translate, use_query_words
 from headrace.dialect.duck_cast import cast, duck_type
+from headrace.dialect.sql_quotes import quote_name
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
 from headrace.optimizer.plan import Plan
@@ -30,7 +31,7 @@ class ResultSql:
         columns = []
         for name, expression in relation.outputs:
             value = self.translate(relation, expression, scope)
-            columns.append(f'{cast(value.sql, value.type, declared[name])} AS "{name}"')
+            columns.append(f"{cast(value.sql, value.type, declared[name])} AS {quote_name(name)}")
         window = ["_ws", "_we"] if self.graph.is_windowed(relation.name) else []
         window += ["_pid"] if pid else []
         sql = f"SELECT {', '.join([*columns, *window])} FROM {source}"
@@ -48,7 +49,7 @@ class ResultSql:
         """An expression that DuckDB is sure to take."""
         try:
             value = translate(expression, scope)
-            row = ", ".join(f'NULL::{duck_type(t)} AS "{c}"' for c, t in {**scope, "_ws": "bigint"}.items())
+            row = ", ".join(f"NULL::{duck_type(t)} AS {quote_name(c)}" for c, t in {**scope, "_ws": "bigint"}.items())
             self.con.sql(f"SELECT {value.sql} FROM (SELECT {row})").fetchall()
         except (PlanError, duckdb.Error) as e:
             reason = str(e)

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.dialect.sql_quotes import quote_spark_name
 from headrace.errors import SourceError
 from headrace.logical.graph import StaticTable, Stream
 from headrace.logical.source_formats import MALFORMED
@@ -55,7 +56,7 @@ def _numbered(name: str, header: Sequence[str]) -> bool:
 
 
 def spell_schema(columns: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"`{c.replace('`', '``')}` {t}" for c, t in columns)
+    return ", ".join(f"{quote_spark_name(c)} {t}" for c, t in columns)
 
 
 class HeaderReader:
@@ -130,7 +131,7 @@ def read_groups(
     for places, files in groups.items():
         reader = spark.read.format("csv").options(**given).schema(spell_schema([*place_columns(columns, places), *extra]))
         frame = reader.load([literal(path) for path in files])
-        parts.append(frame.select(*(F.col(f"`{c}`") for c, _ in [*columns, *extra])))
+        parts.append(frame.select(*(F.col(quote_spark_name(c)) for c, _ in [*columns, *extra])))
     return unite_parts(parts)
 
 

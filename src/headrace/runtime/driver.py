@@ -48,7 +48,7 @@ from headrace.runtime.input_watch import InputWatch
 from headrace.runtime.slot_follower import SlotFollower
 from headrace.runtime.table_versions import TableReader, TableVersions
 from headrace.sql.error_places import suggest
-from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store
+from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store, protect_checkpoint
 from headrace.state.folder_numbers import spread_number
 from headrace.state.slot_requests import SlotRequests, forget_requests, read_requests, request_slots
 
@@ -296,14 +296,17 @@ def open_driver(
     partition_by: str | None = None,
     by_folder: frozenset[str] | None = None,
     flat: frozenset[str] = frozenset(),
+    share: str | None = None,
 ) -> Driver:
     """The driver of a set on the checkpoint in `store`, which is ours alone from here on. `slots` is how many
     are wanted, whatever was requested before; else as many as the checkpoint has, or `usual_slots`. `check`
     may refuse what was last committed. `by_folder` are the streams whose folders are kept apart, unless the
-    checkpoint knows; None: those that can be, but not those whose files lie `flat` in one folder.
+    checkpoint knows; None: those that can be, but not those whose files lie `flat` in one folder. `share` is who
+    else may look into the checkpoint (`state/share.py`).
     """
     find_policy(balance)
     functions = {name.lower(): one for name, one in (user or {}).items()}
+    protect_checkpoint(store, share)
     lock = CheckpointLock(store)
     lock.acquire()
     try:

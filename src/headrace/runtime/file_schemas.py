@@ -21,7 +21,7 @@ from headrace.logical.source_formats import FILE_FORMATS, MALFORMED
 from headrace.runtime.csv_headers import HeaderReader, group_by_places, has_header, read_groups, same_places
 from headrace.runtime.parquet_types import group_by_odd_columns, read_odd_groups
 from headrace.runtime.source_frame import list_planned, select_stream, unite_parts
-from headrace.runtime.source_path import fixed_part, resolve_options
+from headrace.runtime.source_path import fill_options, fixed_part
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class FileSchemas:
         for number, (name, stream) in enumerate(graph.streams.items()):
             if (stream.format or "").lower() not in FILE_FORMATS:
                 continue
-            options = resolve_options(stream, bases.get(name))
+            options = fill_options(stream, bases.get(name))
             self._folders[number] = fixed_part(options["path"])
             if has_header(stream):
                 known = {c.lower(): c for c, _ in stream.columns}

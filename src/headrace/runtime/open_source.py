@@ -17,8 +17,9 @@ from headrace.logical.graph import Stream
 from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
 from headrace.progress import Ordered
 from headrace.runtime.csv_headers import arrange_columns, has_header, spell_schema
+from headrace.runtime.option_values import hide_values
 from headrace.runtime.source_advice import advise_source
-from headrace.runtime.source_path import resolve_options, unliteral
+from headrace.runtime.source_path import fill_options, unliteral
 from headrace.runtime.spark_faults import explain_error, find_line, quiet
 
 _FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
@@ -26,7 +27,7 @@ _FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY
 
 def open_source(spark: SparkSession, stream: Stream, base: Path | None, files: bool = False) -> DataFrame:
     """The rows of a stream, or only its `files`."""
-    options = resolve_options(stream, base)
+    options = fill_options(stream, base)
     assert stream.format is not None
     try:
         with quiet():
@@ -56,7 +57,7 @@ def ask_columns(
     unknown = Stream(name, (), "", "", Ordered(), format=format_, options=tuple(options.items()))
     try:
         with quiet():
-            reader = spark.readStream.format(format_).options(**resolve_options(unknown, base))
+            reader = spark.readStream.format(format_).options(**fill_options(unknown, base))
             return tuple((f.name, f.dataType.simpleString()) for f in reader.load().schema)
     except SourceError:
         raise
@@ -95,7 +96,7 @@ def explain_source(what: str, format_: str, error: Exception) -> SourceError:
             "--jars FILE, and the name of its class in OPTIONS (driver 'org.postgresql.Driver')"
         )
     said = explain_error(error, None, outside=True)
-    return SourceError(f"{what}: {said}")
+    return SourceError(hide_values(f"{what}: {said}"))
 
 
 def follow_header(

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.dialect.sql_quotes import quote_spark_name
 from headrace.runtime.csv_headers import spell_schema
 from headrace.runtime.source_frame import unite_parts
 from headrace.runtime.source_path import literal, local_path, unliteral
@@ -73,11 +74,11 @@ def _read_as(there: pa.DataType, declared: str) -> str:
 
 
 def _convert(name: str, declared: str, read_as: str | None) -> Column:
-    column = F.col(f"`{name.replace('`', '``')}`")
+    quoted = quote_spark_name(name)
+    column = F.col(quoted)
     if read_as is None:
         return column
     if read_as == "BIGINT":
-        quoted = f"`{name.replace('`', '``')}`"
         micros = f"(({quoted} - pmod({quoted}, 1000L)) DIV 1000L)"  # of 1969 too the microsecond it falls in
         if declared.strip().lower() == "timestamp_ntz":
             return F.expr(f"timestampadd(MICROSECOND, {micros}, TIMESTAMP_NTZ'1970-01-01 00:00:00')")

@@ -20,6 +20,7 @@ from sqlglot.dialects.spark import Spark
 
 from headrace.errors import CheckpointError
 from headrace.logical.graph import Graph, StaticTable, Stream
+from headrace.logical.option_texts import describe_value
 from headrace.optimizer import Plan
 from headrace.optimizer.explain_plan import draw_plan
 from headrace.partitioning.choose_table_keys import TablePlacement
@@ -93,14 +94,14 @@ def load(store: Store) -> PlanFile | None:
 
 
 def describe_streams(graph: Graph) -> dict[str, dict[str, Any]]:
-    """Each stream; all but the source must stay the same."""
+    """Each stream; all but the source must stay the same. Of its options there is only what is no secret."""
     return {
         s.name: {
             "columns": [list(c) for c in s.columns],
             "on": s.on,
             "unit": s.unit,
             "groups": list(s.groups),
-            "source": [s.format, [list(o) for o in s.options]],
+            "source": [s.format, [[option, describe_value(option, value)] for option, value in s.options]],
             "partitioned": describe_clause(s),
         }
         for s in graph.streams.values()

@@ -13,19 +13,21 @@ Spark had planned before a restart is no such batch, and binds nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
+from headrace.dialect.sql_quotes import quote_name, quote_spark_name, quote_text
 from headrace.errors import SourceError
+from headrace.kernels.locked_database import open_locked_database
 from headrace.logical.graph import Graph, Stream
 from headrace.progress import Observation, fold
 
 BoundsFunction = Callable[[], Any]
 _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".json": "read_json"}
+_PATTERN_LETTERS = re.compile(r"([*?[])")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -79,19 +81,19 @@ class BoundsReader:
             return _listed(self._functions[name](), stream)
         path = self._path(stream)
         if path is not None:
-            return _read_files(path, stream)
+            return read_files(path, stream)
         assert self._read_table is not None
-        return self._read_table(spell_query(f"`{name.replace('.', '`.`')}`", stream, "`"))
+        return self._read_table(spell_query(".".join(map(quote_spark_name, name.split("."))), stream, quote_spark_name))
 
 
-def spell_query(source: str, stream: Stream, quote: str) -> str:
+def spell_query(source: str, stream: Stream, quote: Callable[[str], str]) -> str:
     """The largest bound of each group in a table."""
-    groups = [quote + g + quote for g in stream.groups]
+    groups = list(map(quote, stream.groups))
     listed = ", ".join(["max(bound)", *groups])
     return f"SELECT {listed} FROM {source}" + (f" GROUP BY {', '.join(groups)}" if groups else "")
 
 
-def _read_files(path: str, stream: Stream) -> Iterable[tuple[Any, ...]]:
+def read_files(path: str, stream: Stream) -> Iterable[tuple[Any, ...]]:
     files = [path]
     if os.path.isdir(path):
         files = sorted(str(f) for f in Path(path).rglob("*") if f.suffix in _READERS and not f.name.startswith((".", "_")))
@@ -100,10 +102,10 @@ def _read_files(path: str, stream: Stream) -> Iterable[tuple[Any, ...]]:
     kinds = {Path(f).suffix for f in files}
     if len(kinds) != 1 or not kinds <= _READERS.keys():
         raise ValueError("expected files of one kind, .parquet, .csv or .json")
-    listed = ", ".join("'" + f.replace("'", "''") + "'" for f in files)
-    with duckdb.connect(config={"threads": "1"}) as con:
-        con.execute("SET TimeZone = 'UTC'")
-        return con.execute(spell_query(f"{_READERS[kinds.pop()]}([{listed}])", stream, '"')).fetchall()
+    patterns = [_PATTERN_LETTERS.sub(r"[\1]", file) for file in files]  # that mean these files and no others
+    listed = ", ".join(map(quote_text, patterns))
+    with open_locked_database(files=[*files, *patterns]) as con:
+        return con.execute(spell_query(f"{_READERS[kinds.pop()]}([{listed}])", stream, quote_name)).fetchall()
 
 
 def _listed(told: Any, stream: Stream) -> Iterable[tuple[Any, ...]]:

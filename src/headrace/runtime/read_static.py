@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.dialect.sql_quotes import quote_spark_name
 from headrace.errors import HeadraceError, SourceError
 from headrace.kernels import payloads
 from headrace.logical.graph import StaticTable
@@ -29,7 +30,7 @@ from headrace.runtime.csv_headers import (
     spell_schema,
 )
 from headrace.runtime.open_source import explain_source, follow_header
-from headrace.runtime.source_path import fixed_part, local_path, resolve_options
+from headrace.runtime.source_path import fill_options, fixed_part, local_path
 from headrace.runtime.spark_faults import quiet
 from headrace.runtime.tasks import divide_task, piece_task, split_task
 from headrace.state import Store, TableFile
@@ -77,7 +78,7 @@ class StaticReader:
             raise explain_source(f"table {table.name}", table.format or "DataFrame", e) from e
 
     def _select(self, table: StaticTable, columns: Sequence[str]) -> DataFrame:
-        listed = [f"CAST({_quote(c)} AS {t}) AS {_quote(c)}" for c, t in table.schema if c in columns]
+        listed = [f"CAST({quote_spark_name(c)} AS {t}) AS {quote_spark_name(c)}" for c, t in table.schema if c in columns]
         return self._open(table).selectExpr(*listed)
 
     def _open(self, table: StaticTable) -> DataFrame:
@@ -98,7 +99,7 @@ class StaticReader:
 def open_static(spark: SparkSession, table: StaticTable, base: Path | None) -> DataFrame:
     """The DataFrame that CREATE TABLE describes; without declared columns with those of the source."""
     assert table.format is not None
-    kind, options = table.format.lower(), resolve_options(table, base)
+    kind, options = table.format.lower(), fill_options(table, base)
     if kind == CATALOG:
         name = table.option("name")
         if name is None:
@@ -131,10 +132,6 @@ def ask_table_columns(spark: SparkSession, table: StaticTable, base: Path | None
         raise
     except Exception as e:
         raise explain_source(f"table {table.name}", str(table.format), e) from e
-
-
-def _quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _read_messages(frame: DataFrame) -> list[Any]:

@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from sqlglot import exp
 
+from headrace.dialect.sql_quotes import quote_spark_name
 from headrace.kernels.judge import find_limit, find_lowest
 from headrace.kernels.spark_rows import Layout
 from headrace.logical.graph import Graph, Stream
@@ -50,7 +51,7 @@ def unite_streams(graph: Graph, frames: dict[str, DataFrame]) -> DataFrame:
 
 def select_stream(number: int, stream: Stream, frame: DataFrame) -> DataFrame:
     """The rows of one stream as a part of the united frame."""
-    columns = [F.col(f"`{c}`").cast(t).alias(f"s{number}_{c}") for c, t in stream.columns]
+    columns = [F.col(quote_spark_name(c)).cast(t).alias(f"s{number}_{c}") for c, t in stream.columns]
     if stream.keeps_malformed:
         columns.append(F.col(MALFORMED).alias(f"s{number}_{MALFORMED}"))
     return frame.select(F.lit(number).alias("_s"), *columns)
@@ -135,12 +136,16 @@ class Projection:
         for i, (name, stream) in enumerate(plan.graph.streams.items()):
             prefix = f"s{i}_"
             kinds = dict(stream.columns)
-            tick, names = _tick(stream, f"`{prefix}{stream.on}`"), [*kinds]
+            tick, names = _tick(stream, quote_spark_name(prefix + stream.on)), [*kinds]
             if stream.keeps_malformed:
-                tick = f"CASE WHEN `{prefix}{MALFORMED}` IS NULL THEN {tick} END"
+                tick = f"CASE WHEN {quote_spark_name(prefix + MALFORMED)} IS NULL THEN {tick} END"
                 names.append(MALFORMED)
             self._ticks.append(tick)
-            whole = ", ".join(f"{_write_late(kinds.get(c, 'string'), f'`{prefix}{c}`')} AS `{c}`" for c in names)
+            late = [
+                f"{_write_late(kinds.get(c, 'string'), quote_spark_name(prefix + c))} AS {quote_spark_name(c)}"
+                for c in names
+            ]
+            whole = ", ".join(late)
             self._rows.append(f"to_json(struct({whole}), {_FORMATS})")
             for column in plan.columns[name]:
                 text = _prefix_columns(column.expression, stream, prefix)

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from headrace.errors import SourceError
 from headrace.logical.graph import Graph, StaticTable, Stream
+from headrace.logical.option_texts import looks_like_secret
 from headrace.logical.source_formats import FILE_FORMATS, NEED_PATH, find_misspelt, find_misspelt_option
+from headrace.runtime.option_values import fill_references
 
 
 def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
     """Refuse streams and tables whose format is misspelt or whose path has nothing."""
-    sources: list[Stream | StaticTable] = [*graph.streams.values(), *graph.tables.values()]
-    for source in sources:
+    for source in list_sources(graph):
         if source.format is None:
             continue
         if meant := find_misspelt(source.format):
@@ -53,7 +54,7 @@ def find_flat_streams(graph: Graph, bases: Mapping[str, Path]) -> frozenset[str]
 def _is_flat(stream: Stream, base: Path | None) -> bool:
     files = False
     try:
-        path = fixed_part(resolve_options(stream, base).get("path", ""))
+        path = fixed_part(fill_options(stream, base).get("path", ""))
     except SourceError:  # there is nothing yet
         return False
     if not os.path.isdir(path):
@@ -66,6 +67,26 @@ def _is_flat(stream: Stream, base: Path | None) -> bool:
                 return False
             files = True
     return files
+def list_sources(graph: Graph) -> list[Stream | StaticTable]:
+    return [*graph.streams.values(), *graph.tables.values()]
+
+
+def check_values(graph: Graph, bases: Mapping[str, Path]) -> None:
+    """Refuse options whose values are not where they are said to be."""
+    for source in list_sources(graph):
+        if source.format is not None:
+            fill_references(describe_source(source), dict(source.options), bases.get(source.name))
+
+
+def list_written_secrets(graph: Graph) -> list[str]:
+    """A warning for each option that has a password, or something like it, in plain sight."""
+    return [
+        f"{describe_source(source)}: option {option} seems to hold a secret in plain text. Write ${{env:NAME}} or ${{file:PATH}} "
+        f"for it, like '${{env:{re.sub('[^A-Z0-9]+', '_', option.upper())}}}', and set that where the set runs"
+        for source in list_sources(graph)
+        for option, value in source.options
+        if looks_like_secret(option, value)
+    ]
 
 
 def describe_source(source: Stream | StaticTable) -> str:
@@ -98,6 +119,11 @@ def resolve_options(stream: Stream | StaticTable, base: Path | None) -> dict[str
         else:
             raise SourceError(f"{describe_source(stream)}: there is nothing at {resolved}")
     return options
+
+
+def fill_options(source: Stream | StaticTable, base: Path | None) -> dict[str, str]:
+    """The source's options as Spark gets them: with a path that does not depend on where we are, and with their values."""
+    return fill_references(describe_source(source), resolve_options(source, base), base)
 
 
 def literal(path: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 
 from pyspark.sql import SparkSession
 
 from headrace.runtime import class_archive
+from headrace.runtime.choose_master import choose_master, read_given_settings
 from headrace.runtime.java_noise import hold_back
 
 SETTINGS = {
@@ -23,6 +24,8 @@ SETTINGS = {
     # With a limit in bytes Spark adds up the size of the whole batch after every row, which takes longer than all
     # the rest of the way to Python; the number of rows is limit enough.
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
+    # Where Spark shows the options of a source, it leaves out those that may hold a password.
+    "spark.sql.redaction.options.regex": "(?i)url|secret|passw|pwd|token|credential|key|jaas",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.worker.reuse": "true",
@@ -72,24 +75,28 @@ JAVA_WITHOUT_ROWS = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"
 
 def make_session(master: str | None = None, rows: bool = True, **settings: str) -> SparkSession:
     """A new or the running session, that will read `rows` or only say which files there are. Ports are opened on
-    the loopback interface only.
+    the loopback interface only. What spark-submit was told stands.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    master = retrying(master or os.environ.get("HEADRACE_MASTER") or "local[*]")
+    given = read_given_settings()
+    master = choose_master(master, os.environ.get("HEADRACE_MASTER"), given)
+    said = given or {}
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("headrace").master(master)
     if master.startswith("local"):
-        for key, value in SETTINGS_OF_ONE_MACHINE.items():
+        for key, value in _without(SETTINGS_OF_ONE_MACHINE, said).items():
             builder = builder.config(key, value)
         if not master.startswith("local-cluster"):  # a machine that was asleep has lost no executor
-            builder = builder.config("spark.network.timeout", "1d")
-            builder = builder.config("spark.python.daemon.module", "headrace.runtime.daemon")
-        builder = builder.config("spark.driver.memory", os.environ.get("HEADRACE_DRIVER_MEMORY", "2g"))
-        java = f"{JAVA if rows else JAVA_WITHOUT_ROWS} {class_archive.java_options()}"
-        builder = builder.config("spark.driver.extraJavaOptions", java)
-    for key, value in {**SETTINGS, **settings}.items():
+            awake = {"spark.network.timeout": "1d", "spark.python.daemon.module": "headrace.runtime.daemon"}
+            for key, value in _without(awake, said).items():
+                builder = builder.config(key, value)
+        if given is None:  # of a Java that runs these are as they are
+            builder = builder.config("spark.driver.memory", os.environ.get("HEADRACE_DRIVER_MEMORY", "2g"))
+            java = f"{JAVA if rows else JAVA_WITHOUT_ROWS} {class_archive.java_options()}"
+            builder = builder.config("spark.driver.extraJavaOptions", java)
+    for key, value in {**_without(SETTINGS, said), **settings}.items():
         builder = builder.config(key, value)
     level = os.environ.get("HEADRACE_SPARK_LOG")
     with nullcontext() if level else hold_back():
@@ -98,7 +105,6 @@ def make_session(master: str | None = None, rows: bool = True, **settings: str) 
     return spark
 
 
-def retrying(master: str) -> str:
-    """An embedded master that does a failed task again, as a cluster would: a lost worker must not end a run."""
-    cores = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
-    return f"local[{cores[1] or 1},4]" if cores else master
+def _without(settings: Mapping[str, str], said: Mapping[str, str]) -> dict[str, str]:
+    """Our settings, but for those that somebody has chosen."""
+    return {key: value for key, value in settings.items() if key not in said}

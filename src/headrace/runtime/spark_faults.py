@@ -15,6 +15,7 @@ from pyspark.logger import PySparkLogger
 
 from headrace import errors
 from headrace.errors import HeadraceError, InternalError, SourceError
+from headrace.runtime.option_values import hide_values
 
 _OURS = re.compile(r"headrace\.errors\.(\w+): (.*?)(?:\n\s*\n|\nSQLSTATE|\n\tat |\Z)", re.DOTALL)
 _USER = re.compile(r"executing the UDF: RuntimeError: (aggregate [^\n]*)")
@@ -86,7 +87,16 @@ def _log_request(server: object, request: object, address: object) -> None:
 
 
 def explain_error(error: BaseException, batch: int | None, outside: bool = False) -> HeadraceError:
-    """The error to raise for what Spark raised, while it ran a batch or `outside` of our part in one."""
+    """The error to raise for what Spark raised, while it ran a batch or `outside` of our part in one; it tells no value that a
+    `${…}` of OPTIONS stands for.
+    """
+    found = _explain_error(error, batch, outside)
+    text = str(found)
+    hidden = hide_values(text)
+    return found if hidden == text else type(found)(hidden)
+
+
+def _explain_error(error: BaseException, batch: int | None, outside: bool) -> HeadraceError:
     if isinstance(error, HeadraceError):
         return error
     text = str(error)

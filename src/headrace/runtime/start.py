@@ -70,6 +70,7 @@ def start(
     balance: str | None = None,
     partition_by: str | None = None,
     absorb: int | None = None,
+    share: str | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
@@ -93,6 +94,7 @@ def start(
         balance or BALANCE,
         partition_by,
         flat=find_flat_streams(graph, bases),
+        share=share,
     )
     try:
         plan = driver.plan

@@ -20,6 +20,7 @@ from sqlglot import exp
 from headrace.dialect.duck import spark_sql, use_query_words
 from headrace.dialect.duck_cast import spark_name
 from headrace.dialect.java_numbers import use_java
+from headrace.dialect.sql_quotes import quote_spark_name
 from headrace.errors import SqlError
 from headrace.logical.functions import nearest_aggregate
 from headrace.logical.graph import (
@@ -63,7 +64,7 @@ class SparkTyper:
 
     def types(self, relation: str, expressions: list[exp.Expr]) -> list[str]:
         spelled = [spark_sql(e) for e in expressions]
-        known = {_name(c): type_ for c, type_ in self.column_types(relation).items()}  # Spark need not be asked again
+        known = {quote_spark_name(c): t for c, t in self.column_types(relation).items()}  # Spark need not be asked again
         if asked := [e for e in dict.fromkeys(spelled) if e not in known]:
             listed = ", ".join(f"{e} AS e{i}" for i, e in enumerate(asked))
             schema = self._analyse(relation, f"SELECT {listed} FROM {self._rows(relation)}")
@@ -96,7 +97,7 @@ class SparkTyper:
         if isinstance(relation, Rows):
             arms = []
             for branch in relation.branches:
-                listed = ", ".join(f"{spark_sql(e)} AS {_name(n)}" for n, e in branch.columns)
+                listed = ", ".join(f"{spark_sql(e)} AS {quote_spark_name(n)}" for n, e in branch.columns)
                 where = f" WHERE {spark_sql(branch.where)}" if branch.where is not None else ""
                 arms.append(f"SELECT {listed} FROM {self._rows(branch.stream)}{where}")
             return self._analyse(name, " UNION ALL ".join(arms))
@@ -107,7 +108,7 @@ class SparkTyper:
         if isinstance(relation, Merge):
             arms = [
                 "SELECT "
-                + ", ".join(_name(c) for c in self.graph.relations[i].columns)
+                + ", ".join(quote_spark_name(c) for c in self.graph.relations[i].columns)
                 + f" FROM {self._rows(i)}"
                 for i in relation.inputs
             ]
@@ -119,7 +120,7 @@ class SparkTyper:
             condition, source = relation.where, self._rows(relation.input, more)
         else:
             condition, source = relation.having, self._aggregated(relation, scope)
-        listed = ", ".join(f"{_spoken(spark_sql(e))} AS `{n}`" for n, e in relation.outputs)
+        listed = ", ".join(f"{_spoken(spark_sql(e))} AS {quote_spark_name(n)}" for n, e in relation.outputs)
         where = f" WHERE {_spoken(spark_sql(condition))}" if condition is not None else ""
         return self._analyse(name, f"SELECT {listed} FROM {source}{where}")
 
@@ -130,7 +131,7 @@ class SparkTyper:
             columns[column.name] = _ddl(self.schema(relation.inputs[column.input].relation)[column.column].dataType)
         if isinstance(relation, Join) and relation.window is not None:
             columns |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(relation.name))
-        listed = ", ".join(_name(c) for c in relation.columns) or "1"
+        listed = ", ".join(quote_spark_name(c) for c in relation.columns) or "1"
         where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
         return self._analyse(relation.name, f"SELECT {listed} FROM {_row(columns)}{where}")
 
@@ -139,7 +140,7 @@ class SparkTyper:
         sources = [self.schema(relation.input), self.schema(relation.table)]
         every = (*relation.visible, *relation.hidden)
         row = _row({c.name: _ddl(sources[c.input][c.column].dataType) for c in every})
-        listed = ", ".join(_name(c) for c in relation.columns) or "1"
+        listed = ", ".join(quote_spark_name(c) for c in relation.columns) or "1"
         where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
         return self._analyse(relation.name, f"SELECT {listed} FROM {row}{where}")
 
@@ -147,7 +148,7 @@ class SparkTyper:
         """A relation of the keys and aggregates, and of the columns in `scope`."""
         listed = [f"{spark_sql(k)} AS k{i}" for i, k in enumerate(relation.keys)]
         listed += [f"{self._call(c)} AS a{i}" for i, c in enumerate(relation.calls)]
-        listed += [f"CAST(NULL AS {t}) AS `{c}`" for c, t in scope.items()]
+        listed += [f"CAST(NULL AS {t}) AS {quote_spark_name(c)}" for c, t in scope.items()]
         if any("map<" in type_ for type_ in self.column_types(relation.input).values()):
             check_keys(relation, self.types(relation.input, list(relation.keys)))
         keys = ", ".join(spark_sql(k) for k in relation.keys)
@@ -202,18 +203,14 @@ def _spoken(sql: str) -> str:
 
 def _row(columns: Mapping[str, str]) -> str:
     """A relation of no rows with these columns."""
-    listed = ", ".join(f"CAST(NULL AS {t}) AS {_name(c)}" for c, t in columns.items()) or "1"
+    listed = ", ".join(f"CAST(NULL AS {t}) AS {quote_spark_name(c)}" for c, t in columns.items()) or "1"
     return f"(SELECT {listed} FROM range(0))"
-
-
-def _name(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _ddl(type_: DataType) -> str:
     """A type as it is written in SQL; a schema's own text does not quote the names of fields."""
     if isinstance(type_, StructType):
-        return f"struct<{','.join(f'{_name(f.name)}:{_ddl(f.dataType)}' for f in type_)}>"
+        return f"struct<{','.join(f'{quote_spark_name(f.name)}:{_ddl(f.dataType)}' for f in type_)}>"
     if isinstance(type_, ArrayType):
         return f"array<{_ddl(type_.elementType)}>"
     if isinstance(type_, MapType):

@@ -38,7 +38,7 @@ from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_join import bind_join
 from headrace.sql.bind_lookup import check_table_item
 from headrace.sql.bind_temporal import is_looked_up, is_versioned
-from headrace.sql.declare import columns_of, declared_stream, declared_table
+from headrace.sql.declare import check_options, columns_of, declared_stream, declared_table
 from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.join_names import FromItem
@@ -80,6 +80,7 @@ class Binder:
     def create_stream(self, statement: CreateStream) -> Stream:
         self._script = statement.script
         columns = columns_of(statement)
+        check_options(f"stream {statement.name}", statement.format, statement.options)
         stream = declared_stream(statement.name, columns, statement.on, statement.progress)
         stream = Stream(
             **{

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from headrace.errors import HeadraceError, SqlError
 from headrace.logical.graph import WINDOW_COLUMNS, StaticTable, Stream
-from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
+from headrace.logical.option_texts import check_reference, says_which_rows
+from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, is_option_of_files, known_columns
 from headrace.progress import ByGroup, Ordered, Punctuated, Slack, SlackRows
 from headrace.sql.error_places import suggest
+from headrace.sql.names import is_column_name
 from headrace.sql.statements import CreateStream, CreateTable, ProgressClause
 from headrace.windows import LONGEST, spell_longest, ticks
 from headrace.windows.duration import parse_length
@@ -91,6 +94,7 @@ def declared_table(statement: CreateTable) -> StaticTable:
         raise SqlError(f"{what}: only Spark can tell its columns here; list them: CREATE TABLE {statement.name} (column TYPE, …)")
     columns = tuple((c.name, c.type) for c in statement.columns)
     _check_columns(what, columns)
+    check_options(what, statement.format, statement.options)
     return StaticTable(
         statement.name,
         columns,
@@ -98,6 +102,12 @@ def declared_table(statement: CreateTable) -> StaticTable:
         tuple(statement.options.items()),
         refresh_ticks(what, statement.refresh),
     )
+
+
+def check_options(what: str, format_: str, options: Mapping[str, str]) -> None:
+    """Refuse references that cannot be filled in, or not in time."""
+    for option, value in options.items():
+        check_reference(what, option, value, says_which_rows(option) or is_option_of_files(format_, option))
 
 
 def refresh_ticks(what: str, words: str | None) -> int | None:
@@ -117,7 +127,7 @@ def _check_columns(what: str, columns: tuple[tuple[str, str], ...]) -> None:
     lowered = [c.lower() for c, _ in columns]
     if doubled := {c for c in lowered if lowered.count(c) > 1}:
         raise SqlError(f"{what}: column {sorted(doubled)[0]!r} is declared twice")
-    if bad := [c for c, _ in columns if '"' in c or "`" in c or c.lower() in INTERNAL]:
+    if bad := [c for c, _ in columns if not is_column_name(c) or c.lower() in INTERNAL]:
         raise SqlError(f"{what}: {bad[0]!r} cannot be the name of a column; rename it in the source")
     for column, type_ in columns:
         for precision, scale in _DECIMAL.findall(type_):

@@ -38,3 +38,8 @@ def fold_name(name: str) -> str:
 def shown_name(relation: str, alias: str = "") -> str:
     """A relation's name in a message; a part of a query has a name that nobody has given."""
     return relation if "$" not in relation else alias if alias and "$" not in alias else "the sub-select"
+
+
+def is_column_name(name: str) -> bool:
+    """Whether Spark, DuckDB and Arrow all take the name as it is: quotes they do not, and at NUL one of them ends it."""
+    return bool(name) and not set(name) & set("\"`\0")

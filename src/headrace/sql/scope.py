@@ -11,7 +11,7 @@ from headrace.logical.functions import NAMES, aggregate_call
 from headrace.logical.graph import WINDOW_COLUMNS, Output, Relation
 from headrace.sql.declare import INTERNAL
 from headrace.sql.error_places import suggest
-from headrace.sql.names import fold_name, shown_name
+from headrace.sql.names import fold_name, is_column_name, shown_name
 
 NO_OVER = "OVER (…) is not supported: group by a window instead"
 Fail = Callable[[exp.Expr | None, str], SqlError]  # an error that points at an expression
@@ -112,7 +112,7 @@ def unique(outputs: list[Output]) -> tuple[Output, ...]:
             raise SqlError(
                 f"a result column is called {name!r}, which is the window's; give it another name with AS"
             )
-        if name.lower() in INTERNAL or '"' in name or "`" in name:
+        if name.lower() in INTERNAL or not is_column_name(name):
             raise SqlError(f"a result column cannot be called {name!r}; give it another name with AS")
     return tuple(outputs)
 

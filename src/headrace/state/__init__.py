@@ -20,6 +20,7 @@ from headrace.state.manifest import (
 from headrace.state.merge_files import split_versions
 from headrace.state.route import initial_route, pids_of, rescale
 from headrace.state.segment import SegmentMeta, Span, pid_sizes, read_segment, write_segment
+from headrace.state.share import check_share, protect_checkpoint
 from headrace.state.store import Store
 
 __all__ = [
@@ -44,11 +45,13 @@ __all__ = [
     "TableVersion",
     "WaitingPid",
     "check_format",
+    "check_share",
     "collect_garbage",
     "compact_checkpoint",
     "initial_route",
     "pid_sizes",
     "pids_of",
+    "protect_checkpoint",
     "read_segment",
     "rescale",
     "split_versions",

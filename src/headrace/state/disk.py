@@ -60,7 +60,7 @@ class LocalDisk:
 
     def write(self, rel: str, data: bytes) -> None:
         path = f"{self.root}/{rel}"
-        temporary = write_temporary(path, data)
+        temporary = write_temporary(self.root, path, data)
         try:
             os.replace(temporary, path)
         except OSError:
@@ -72,7 +72,7 @@ class LocalDisk:
         path = f"{self.root}/{rel}"
         if os.path.lexists(path):
             return False
-        temporary = write_temporary(path, data)
+        temporary = write_temporary(self.root, path, data)
         try:
             os.link(temporary, path)
         except FileExistsError:
@@ -100,7 +100,7 @@ class LocalDisk:
         try:
             return pa.OSFile(path, "wb")
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_folders(self.root, os.path.dirname(path))
             return pa.OSFile(path, "wb")
 
     def open_input(self, rel: str) -> Any:
@@ -202,14 +202,30 @@ def temporary_name(path: str) -> str:
     return f"{head}{slash}.{name}.{uuid.uuid4().hex}.tmp"
 
 
-def write_temporary(path: str, data: bytes) -> str:
+def make_folders(root: str, folder: str) -> None:
+    """A folder inside of a store, writable by the group if the store is."""
+    missing = []
+    while folder and not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    mode = stat.S_IMODE(os.stat(root).st_mode) if os.path.isdir(root) else 0
+    for one in reversed(missing):
+        try:
+            os.mkdir(one)
+        except FileExistsError:
+            continue
+        if mode & stat.S_IWGRP and one.startswith(f"{root}/"):
+            os.chmod(one, mode)
+
+
+def write_temporary(root: str, path: str, data: bytes) -> str:
     """Write `data`, durably, to a temporary file beside `path`; its name. None is left on failure."""
     temporary = temporary_name(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         handle = os.open(temporary, flags, 0o666)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_folders(root, os.path.dirname(path))
         handle = os.open(temporary, flags, 0o666)
     try:
         with open(handle, "wb", buffering=0) as file:

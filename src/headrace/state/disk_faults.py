@@ -43,7 +43,8 @@ def describe_fault(error: OSError, uri: str, rel: str, doing: str) -> str:
         return (
             f"{file} cannot be {participle} ({reason(error)}); give this user the permission or "
             "mount the disk "
-            f"accordingly, or use another checkpoint, {AGAIN}"
+            f"accordingly, or use another checkpoint, {AGAIN}. A checkpoint is private to who runs it, unless that is done with "
+            "--share GROUP"
         )
     if isinstance(error, FileNotFoundError):
         return (
