@@ -297,11 +297,15 @@ SELECT ts, if(name, 1, 2) AS x FROM tcp
 SELECT a.ts FROM tcp a JOIN udp b WITHIN 1 MINUTE ON a.srcIP = b.srcIP AND a.len
 -- =>
 -- UnfitTypeError: query q: WHERE or ON takes a condition, true or false; len is INT
+--   line 1: SELECT a.ts FROM tcp a JOIN udp b WITHIN 1 MINUTE ON a.srcIP = b.srcIP AND a.len
+--                                                                                      ^^^^^
 
 -- # the misprint of document 003, Q7-2
 SELECT a.ts FROM tcp a, udp b WHERE a.ts BETWEEN b.ts AND b.ts + INTERVAL 1 MINUTE AND a.destIP AND b.srcIP
 -- =>
 -- UnfitTypeError: query q: WHERE or ON takes a condition, true or false; destIP is INT
+--   line 1: SELECT a.ts FROM tcp a, udp b WHERE a.ts BETWEEN b.ts AND b.ts + INTERVAL 1 MINUTE AND a.destIP AND b.srcIP
+--                                                                                                  ^^^^^^^^
 
 -- # a condition on results
 SELECT srcIP FROM flows WHERE cnt
@@ -377,3 +381,10 @@ SELECT ts FROM tcp WHERE ts > 5
 SELECT ts, name + 1 AS a, ts > '2024-01-01' AS b, abs(name) AS c FROM tcp
 -- =>
 -- q: rows (ts, a = name + 1, b = ts > '2024-01-01', c = ABS(name)) from tcp, progress on ts
+
+-- # a field of an inner column, or a column of the outer input
+SELECT len.srcIP FROM tcp len WHERE EXISTS (SELECT * FROM udp b WHERE len.srcIP = b.srcIP AND b.ts BETWEEN len.ts AND len.ts + INTERVAL 1 MINUTE)
+-- =>
+-- SqlError: query q: 'len.srcIP' is a column of the outer input len, or a field of b.len: give the outer input another name
+--   line 1: SELECT len.srcIP FROM tcp len WHERE EXISTS (SELECT * FROM udp b WHERE len.srcIP = b.srcIP AND b.ts BETWEEN len.ts AND len.ts + INTERVAL 1 MINUTE)
+--                                                                                 ^^^^^^^^^

@@ -29,6 +29,7 @@ from headrace.sql.syntax_hints import syntax_error
 from headrace.sql.token_cursor import retyped
 
 MAX_PARENTHESES = 100  # and brackets and CASEs, one inside the other, with the signs before the innermost
+MAX_NESTED = 50  # types, one inside the other; Arrow's C interface carries 64 levels
 MAX_DEPTH = 500  # of operators and calls, one inside the other; Spark and DuckDB stop not far above
 _DEEP, _FRAMES = 15, 8000  # from this many parentheses on, calls of Python that must be possible
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
@@ -113,12 +114,21 @@ def _check_depth(body: exp.Expr) -> None:
         node, depth = todo.pop()
         depth = 0 if isinstance(node, exp.Query) else depth + 1
         deepest = max(deepest, depth)
+        if isinstance(node, exp.DataType) and _count_nested(node) > MAX_NESTED:
+            raise SqlError(f"a type has more than {MAX_NESTED} types inside each other, and Arrow carries few more")
         todo += [(child, depth) for child in node.iter_expressions()]
     if deepest > MAX_DEPTH:
         raise SqlError(
             f"an expression has {deepest:,} operators and calls inside each other, and at most {MAX_DEPTH} can be "
             "computed: compute a part of it in a query of its own"
         )
+
+
+def _count_nested(type_: exp.DataType) -> int:
+    count, outer = 0, type_.parent
+    while outer is not None and isinstance(outer, (exp.DataType, exp.ColumnDef)):
+        count, outer = count + isinstance(outer, exp.DataType), outer.parent
+    return count
 
 
 def _keep_spelling(node: exp.Expr) -> exp.Expr:
