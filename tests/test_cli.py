@@ -86,7 +86,7 @@ class FakeSession:
     def sql(self, text: str, **options: Any) -> None:
         self.calls.append(("sql", {"text": text, **options}))
 
-    def check(self, installed: bool = True) -> None:
+    def check(self, to_run: bool = True) -> None:
         pass
 
     def explain(self, format: str = "text", verbose: bool = False) -> str:
@@ -212,6 +212,8 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "local[2]",
         "--retain",
         "7 days",
+        "--allow-functions",
+        "java_method,reflect",
         *sinks,
     )
     assert result.exit_code == 0, result.output
@@ -224,6 +226,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "balance": "hybrid",
         "partition_by": "k",
         "absorb": "2 seconds",
+        "allow_functions": "java_method,reflect",
     }
     assert sql == {"text": SCRIPT, "base": tmp_path}
     del start["on_batch"]
@@ -621,7 +624,6 @@ def write_script(tmp_path: Path, source: str, columns: str = "(ts TIMESTAMP, k I
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("'parquet' OPTIONS (path 'nowhere')", "there is nothing at"),
         ("'parket' OPTIONS (path '.')", "there is no source 'parket'. Did you mean 'parquet'?"),
         ("'csv'", "a csv source needs OPTIONS (path '…')"),
         ("'csv' OPTIONS (path '')", "its path is empty"),
@@ -632,13 +634,37 @@ def write_script(tmp_path: Path, source: str, columns: str = "(ts TIMESTAMP, k I
 def test_sources_that_cannot_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, source: str, said: str
 ) -> None:
-    """A missing path and a misspelt format are refused before Spark starts, by explain too."""
+    """A misspelt format or option is refused before Spark starts, by explain too."""
     monkeypatch.setattr("headrace.commands.run_command.need_java", lambda: None)
     monkeypatch.setattr("headrace.commands.run_command._start_spark", lambda *_: pytest.fail("Spark was started"))
     result = call(command, write_script(tmp_path, source), *(["--checkpoint", str(tmp_path / "ck")] if command == "run" else []))
     assert result.exit_code == 2
     assert said in result.output
     assert not (tmp_path / "ck").exists()
+
+
+def test_explain_needs_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path where nothing is yet is refused by a run before Spark starts; explain plans and says what it could not look at."""
+    monkeypatch.setattr("headrace.commands.run_command.need_java", lambda: None)
+    monkeypatch.setattr("headrace.commands.run_command._start_spark", lambda *_: pytest.fail("Spark was started"))
+    script = write_script(tmp_path, "'parquet' OPTIONS (path 'nowhere')")
+    refused = call("run", script, "--checkpoint", str(tmp_path / "ck"))
+    assert refused.exit_code == 2 and "there is nothing at" in refused.output
+    explained = call("explain", script)
+    assert explained.exit_code == 0, explained.output
+    assert f"not checked: stream s: there is nothing at {tmp_path}/nowhere yet" in explained.stdout
+    (sentence,) = json.loads(call("explain", script, "--format", "json").stdout)["not_checked"]
+    assert "nowhere" in sentence
+
+
+def test_the_example_is_explained_without_its_data(tmp_path: Path) -> None:
+    """`headrace explain examples/netmon/queries.sql` in a fresh clone, before any data is made."""
+    example = Path(__file__).parent.parent / "examples" / "netmon" / "queries.sql"
+    copied = tmp_path / "queries.sql"
+    copied.write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
+    result = call("explain", str(copied))
+    assert result.exit_code == 0, result.output
+    assert "not checked" in result.stdout
 
 
 @pytest.mark.parametrize("columns", ["(ts TIMESTAMP, k INT)", ""])

@@ -42,7 +42,7 @@ from headrace.optimizer.explain_plan import explain_plan
 from headrace.partitioning.advise_partitioning import advise_graph
 from headrace.partitioning.explain_partitioning import explain_partitioning
 from headrace.partitioning.plan_cost import RateStatistics
-from headrace.physical.duck_typer import DuckTyper
+from headrace.physical.duck_typer import DuckTyper, check_types
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
 from headrace.physical.scratch_database import open_scratch
@@ -50,6 +50,7 @@ from headrace.report.model import BatchReport
 from headrace.report.shown_text import PlanPage, PlanText
 from headrace.sql import CreateStream, CreateTable, parse_query, parse_script
 from headrace.sql.bind import Binder
+from headrace.sql.check_functions import OpenFunctions
 from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
@@ -150,7 +151,11 @@ class Session:
         partition_by: str | None = None,
         absorb: str | None = None,
         share: str | None = None,
+        allow_functions: str | Sequence[str] = (),
     ) -> None:
+        """`allow_functions`: functions that texts may call although they reach the machine, its files or the session, or are an
+        extension's of Spark, like 'java_method, input_file_name'.
+        """
         if slots is not None and slots != AUTO:
             check_slot_count(slots)
         if balance is not None:
@@ -162,7 +167,8 @@ class Session:
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._slots = slots
         self._user: dict[str, UserAggregate] = {}
-        self._binder = Binder()
+        names = allow_functions.split(",") if isinstance(allow_functions, str) else allow_functions
+        self._binder = Binder((), OpenFunctions.of(names, self._is_registered))
         self._frames: dict[str, DataFrame] = {}
         self._bounds: dict[str, Callable[[], Any]] = {}
         self._tables: dict[str, DataFrame | Callable[[], DataFrame]] = {}
@@ -191,6 +197,12 @@ class Session:
         listed = [f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names] or ["nothing registered"]
         where = [f"checkpoint {self._checkpoint}"] if self._checkpoint is not None else []
         return f"<headrace.Session: {'; '.join(listed + where)}>"
+
+    def _is_registered(self, name: str) -> bool:
+        """Whether the program has registered a function of this name with the session's Spark."""
+        from headrace.runtime.spark_registry import is_registered
+
+        return self._spark is not None and is_registered(self._spark, name)
 
     # -- registering --------------------
     @checked
@@ -225,22 +237,23 @@ class Session:
         found = ask_table_columns(self.spark, unknown, Path(base) if base is not None else None)
         return replace(statement, columns=tuple(ColumnDef(*c) for c in found))
 
-    def check(self, installed: bool = True) -> None:
-        """Refuse what can be refused before Spark starts: sources that are not there or, if `installed` matters, that
+    def check(self, to_run: bool = True) -> None:
+        """Refuse what can be refused before Spark starts: types that do not fit; `to_run`, sources that are not there, or that
         Spark will not have (else they are warned of), and values of options that are not there; a checkpoint that is a
         file. Warn of windows that will cost much, and of passwords in plain text.
         """
         from headrace.runtime.source_path import check_sources, check_values, list_written_secrets
 
-        check_sources(self.graph, self._bases)
-        if installed:  # a plan needs no passwords
+        check_sources(self.graph, self._bases, to_run)
+        check_types(self.graph, self._user)
+        if to_run:  # a plan needs no passwords
             check_values(self.graph, self._bases)
         for stream in self.graph.streams.values():
             try:
                 if stream.format is not None:
                     self.check_installed(stream.name, stream.format)
             except SourceError as error:
-                if installed:
+                if to_run:
                     raise
                 warnings.warn(str(error), RuntimeWarning, stacklevel=2)
         for sentence in (*find_costly_windows(self.graph), *list_written_secrets(self.graph)):
@@ -348,19 +361,25 @@ class Session:
         `verbose` adds what was weighed to partition the streams, and the SQL of every step. `format` is text, json, dot, or
         html, a page that a notebook shows.
         """
-        plan = self._make_plan()
+        from headrace.runtime.source_path import check_sources
+
+        plan, typer = self._make_plan()
         graph, measured = self.graph, self._read_rates()
         if format == "html":
             from headrace.report.page import render_plan_page
 
             return PlanPage(render_plan_page("queries", json.loads(explain_plan(plan, "json", measured))))
-        text = explain_plan(plan, format, measured)
+        unchecked = check_sources(graph, self._bases, to_run=False)
+        if typer.unchecked:
+            calls = ", ".join(typer.unchecked)
+            unchecked.append(f"only Spark knows the types of {calls}; a run refuses what does not fit before its first batch")
+        text = explain_plan(plan, format, measured, unchecked)
         if not verbose or format != "text":
             return PlanText(text)
         return PlanText("\n".join([text, *explain_partitioning(graph, measured), "", explain_program(plan, lower(plan))]))
 
-    def _make_plan(self) -> Plan:
-        """The plan of a run, on the session's checkpoint if that can be continued."""
+    def _make_plan(self) -> tuple[Plan, DuckTyper]:
+        """The plan of a run, on the session's checkpoint if that can be continued, and what typed it."""
         from headrace.runtime.continue_plan import preview_plan
         from headrace.runtime.source_path import find_flat_streams
 
@@ -369,7 +388,8 @@ class Session:
         if self._checkpoint is not None:
             store = Store.open(self._checkpoint)
             graph, settings = preview_plan(store, graph, self._user, self._partition_by) or (graph, settings)
-        return optimize(graph, DuckTyper(graph, self._user), replace(settings, user=self._user, flat=flat))
+        typer = DuckTyper(graph, self._user)
+        return optimize(graph, typer, replace(settings, user=self._user, flat=flat)), typer
 
     def _read_rates(self) -> RateStatistics | None:
         """What the last batches of this session's checkpoint measured."""

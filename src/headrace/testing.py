@@ -46,6 +46,7 @@ from headrace.runtime.driver import open_driver
 from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
+from headrace.sql.check_functions import OpenFunctions
 from headrace.state import Manifest, ResultFile, Store, TableFile
 from headrace.state.result_parquet import read_results
 from headrace.windows.duration import parse_absorb
@@ -74,8 +75,9 @@ class LocalRun:
         partition_by: str | None = None,
         broadcast: int | None = None,
         absorb: str | None = None,
+        allow_functions: Sequence[str] = (),
     ) -> None:
-        binder = Binder(user or ())
+        binder = Binder(user or (), OpenFunctions.of(allow_functions))
         for statement in parse_script(script):
             binder.create(statement)
         check_graph(binder.graph())

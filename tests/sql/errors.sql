@@ -91,7 +91,7 @@ SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE sum(len) > 1
 -- =>
 -- SqlError: query q: an aggregate in WHERE: use HAVING
 --   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE sum(len) > 1
---                                                                ^^^
+--                                                                ^^^^^^^
 
 -- # an aggregate of an aggregate
 SELECT sum(count(*)) AS n FROM tcp [RANGE 1 MINUTE]
@@ -103,16 +103,16 @@ SELECT sum(count(*)) AS n FROM tcp [RANGE 1 MINUTE]
 -- # an aggregate nobody has
 SELECT array_agg(len) AS a FROM tcp [RANGE 1 MINUTE]
 -- =>
--- SqlError: query q: this aggregate is not supported. There is: and_aggr, any, approx_count_distinct, approx_percentile, avg, bit_and, bit_or, bit_xor, bool_and, bool_or, count, count_if, every, first, last, max, max_by, median, min, min_by, mode, or_aggr, percentile, percentile_approx, percentile_cont, some, std, stddev_pop, stddev_samp, sum, var_pop, var_samp, xor_aggr.
+-- SqlError: query q: the aggregate array_agg is not supported. There is: and_aggr, any, approx_count_distinct, approx_percentile, avg, bit_and, bit_or, bit_xor, bool_and, bool_or, count, count_if, every, first, last, max, max_by, median, min, min_by, mode, or_aggr, percentile, percentile_approx, percentile_cont, some, std, stddev_pop, stddev_samp, sum, var_pop, var_samp, xor_aggr.
 --   line 1: SELECT array_agg(len) AS a FROM tcp [RANGE 1 MINUTE]
---                  ^^^^^^^^^^^^^
+--                  ^^^^^^^^^
 
 -- # an aggregate without its argument
 SELECT sum() AS a FROM tcp [RANGE 1 MINUTE]
 -- =>
--- SqlError: an argument is missing
+-- SqlError: sum takes 1 argument, not 0
 --   line 1: SELECT sum() AS a FROM tcp [RANGE 1 MINUTE]
---                      ^
+--                  ^^^
 
 -- # a percentage that is none
 SELECT percentile(len, 1.5) AS a FROM tcp [RANGE 1 MINUTE]
@@ -376,23 +376,23 @@ CREATE QUERY q AS SELECT count(*) AS n FROM q
 -- # a misspelt aggregate
 SELECT coutn(*) AS n FROM tcp [RANGE 1 MINUTE]
 -- =>
--- SqlError: query q: there is no aggregate 'coutn'. Did you mean 'count'?
+-- SqlError: query q: there is no function 'coutn'. Did you mean 'count'?
 --   line 1: SELECT coutn(*) AS n FROM tcp [RANGE 1 MINUTE]
 --                  ^^^^^
 
 -- # a misspelt aggregate of groups
 SELECT srcIP, coutn(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
 -- =>
--- SqlError: query q: there is no aggregate 'coutn'. Did you mean 'count'?
+-- SqlError: query q: there is no function 'coutn'. Did you mean 'count'?
 --   line 1: SELECT srcIP, coutn(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
 --                         ^^^^^
 
 -- # a misspelt aggregate of a column
 SELECT srcIP, smu(len) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
 -- =>
--- SqlError: query q: there is no aggregate 'smu'. Did you mean 'sum'?
+-- SqlError: query q: there is no function 'smu'. Did you mean 'sum'?
 --   line 1: SELECT srcIP, smu(len) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
---                         ^^^^^^^
+--                         ^^^
 
 -- # SELEC
 SELEC srcIP FROM tcp

@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError, SqlError
 from headrace.logical.functions import nearest_aggregate
 from headrace.session import Session
 from headrace.sql import parse_query, parse_script
+from headrace.testing import LocalRun
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT, x DOUBLE, d DECIMAL(9,2)) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path '/nowhere');"
 
@@ -75,6 +76,46 @@ def test_a_monstrous_expression(text: str) -> None:
     for query in (f"SELECT {text} AS y FROM s", f"SELECT max({text}) AS y FROM s [RANGE 1 MINUTE]"):
         with pytest.raises(HeadraceError, match="in a query of its own"):
             explained(query)
+
+
+DEEP = "CREATE STREAM s (ts TIMESTAMP, a INT, b BOOLEAN) PROGRESSING ON ts ORDERED FROM 'memory'; CREATE QUERY q AS SELECT ts, "
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("CASE WHEN a > 1 THEN " * 120 + "1" + " END" * 120, "more than 100 parentheses, CASEs or signs inside each other"),
+        ("CASE " * 120 + "a" + " WHEN 1 THEN 1 END" * 120, "more than 100 parentheses"),
+        ("NOT " * 3000 + "b", "more than 100 parentheses"),
+        ("- " * 3000 + "a", "more than 100 parentheses"),
+        ("~ " * 3000 + "a", "more than 100 parentheses"),
+        ("array(" * 60 + "CASE WHEN b THEN " * 60 + "1" + " END" * 60 + ")" * 60, "more than 100 parentheses"),
+        ("CAST(a AS " + "ARRAY<" * 60 + "INT" + ">" * 60 + ")", "more than 50 types inside each other"),
+        ("a" + "[0]" * 2000, "operators and calls inside each other"),
+    ],
+)
+def test_what_is_too_deep_is_refused(expression: str, said: str) -> None:
+    """Whatever it is made of: no error of Python's stack, at the limits that users have."""
+    with pytest.raises(SqlError, match=said):
+        LocalRun(f"{DEEP}{expression} AS x FROM s")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "CASE WHEN a > 1 THEN " * 95 + "1" + " END" * 95,
+        "CASE " * 95 + "a" + " WHEN 1 THEN 1 END" * 95,
+        "NOT " * 95 + "b",
+        "- " * 95 + "a",
+        "if(" * 95 + "b" + ", true, false)" * 95,
+        "CAST(array() AS " + "ARRAY<" * 45 + "INT" + ">" * 45 + ")",
+    ],
+)
+def test_what_is_nearly_too_deep_runs(expression: str) -> None:
+    """Up to the limits a query is planned and answers."""
+    run = LocalRun(f"{DEEP}{expression} AS x FROM s")
+    run.push(s=[(0, 2, True)])
+    assert len(run.rows("q")) == 1
 
 
 def test_the_aggregate_that_was_meant() -> None:

@@ -14,6 +14,10 @@ _MEASURED = click.option(
     "--checkpoint", metavar="DIR", type=click.Path(exists=True, file_okay=False),
     help="Weigh partitionings by what the last batches there have measured.",
 )  # fmt: skip
+_ALLOWED = click.option(
+    "--allow-functions", metavar="NAMES",
+    help="Functions that FILE may call although they reach the machine or the session, or are an extension's: java_method,…",
+)  # fmt: skip
 
 
 @click.command(cls=Reported, short_help="Show how the queries of FILE would run together.")
@@ -23,9 +27,11 @@ _MEASURED = click.option(
 )
 @click.option("--verbose", "-v", is_flag=True, help="Also show what was weighed to partition streams, and the SQL of every step.")
 @_MEASURED
-def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None) -> None:
+@_ALLOWED
+def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None, allow_functions: str | None) -> None:
     """Show how the queries of FILE would run together, without running them: what is read and how progress is
-    known, which queries share state and what bounds it, every exchange and why.
+    known, which queries share state and what bounds it, every exchange and why. Neither Spark nor the data is needed: what could
+    not be looked at without them is said at the end.
 
     \b
     Examples:
@@ -34,8 +40,8 @@ def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None) -> 
       headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
       headrace explain queries.sql --format html > plan.html
     """
-    session = read_session(file, checkpoint)
-    session.check(installed=False)  # what `run` will be given is not known
+    session = read_session(file, checkpoint, allow_functions)
+    session.check(to_run=False)  # what `run` will be given is not known, nor whether the data is there yet
     if format_ == "html":
         from headrace.report.page import render_plan_page
 
@@ -48,7 +54,8 @@ def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None) -> 
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--by", metavar="KEYS", help="A partitioning to compare: 'srcIP, destIP', or 'tcp: srcIP; udp: address'.")
 @_MEASURED
-def advise(file: Path, by: str | None, checkpoint: str | None) -> None:
+@_ALLOWED
+def advise(file: Path, by: str | None, checkpoint: str | None, allow_functions: str | None) -> None:
     """Recommend how to partition the sources of FILE: the key of a topic, the layout of files, what hardware splits by.
 
     For every join and aggregation of the queries this says which partitionings it can run on without moving rows between
@@ -68,4 +75,4 @@ def advise(file: Path, by: str | None, checkpoint: str | None) -> None:
       headrace advise queries.sql --by 'tcp: srcIP & 0xFFFFFF00; udp: address'
       headrace advise queries.sql --checkpoint out/netmon
     """
-    click.echo(read_session(file, checkpoint).advise(by), nl=False)
+    click.echo(read_session(file, checkpoint, allow_functions).advise(by), nl=False)

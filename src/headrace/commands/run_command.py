@@ -63,6 +63,9 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
     help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR; DIR may be a URI such as "
     "s3://bucket/dir. May be repeated.",
 )  # fmt: skip
+@click.option("--allow-functions", metavar="NAMES",
+              help="Functions that FILE may call although they reach the machine, its files or the session, or are of an "
+              "extension of Spark, e.g. java_method,input_file_name.")  # fmt: skip
 @click.option("--retain", metavar="DURATION", callback=read_retain,
               help="Delete results and late rows that are older, e.g. '7 days'.  [default: keep all]")  # fmt: skip
 @click.option("--report", "page", metavar="PAGE.html", type=click.Path(dir_okay=False, path_type=Path), callback=read_page,
@@ -88,6 +91,7 @@ def run(
     share: str | None,
     partition_by: str | None,
     sinks: tuple[str, ...],
+    allow_functions: str | None,
     retain: str | None,
     page: Path | None,
     ipv4: str | None,
@@ -148,6 +152,7 @@ def run(
         partition_by=partition_by,
         absorb=absorb,
         share=share,
+        allow_functions=allow_functions or (),
     )
     with tempfile.NamedTemporaryFile(prefix="headrace-spark-", suffix=".log", delete=False) as spark_log:
         ctx.meta["spark_log"] = Path(spark_log.name)

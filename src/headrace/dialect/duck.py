@@ -19,7 +19,7 @@ from sqlglot import exp
 from headrace.dialect import duck_operators as operators
 from headrace.dialect import spark_types as t
 from headrace.dialect.duck_cast import cast, duck_type
-from headrace.dialect.duck_expression import Typed, refuse_expression, refuse_types, spark_sql
+from headrace.dialect.duck_expression import Translator, Typed, refuse_expression, refuse_types, spark_sql
 from headrace.dialect.duck_functions import call
 from headrace.dialect.duck_like import like
 from headrace.dialect.duck_order import order_key
@@ -37,11 +37,17 @@ def translate(node: exp.Expr, scope: Mapping[str, str]) -> Typed:
     return _Translator(scope)(node)
 
 
-def use_query_words(message: str, relation: Aggregate) -> str:
-    """A message about k0, a0, … in the words of the query."""
+def open_translator(scope: Mapping[str, str]) -> Translator:
+    """A translator of several expressions over one scope, which does nothing twice."""
+    return _Translator(scope)
+
+
+def use_query_words(message: str, relation: Aggregate, quoted: bool = True) -> str:
+    """A message about k0, a0, … in the words of the query; `quoted`: they stand in quotes there."""
     words = {f"a{i}": call.text.lower() for i, call in enumerate(relation.calls)}
     words |= {f"k{i}": key.sql(dialect="spark") for i, key in enumerate(relation.keys)}
-    message = re.sub(r"[`\"]([ak]\d+)[`\"]", lambda m: words.get(m[1], m[0]), message)
+    names = r"[`\"]([ak]\d+)[`\"]" if quoted else r"\b([ak]\d+)\b"
+    message = re.sub(names, lambda m: words.get(m[1], m[0]), message)
     in_quotes = r'"[^"\n]*"'  # Spark shows whole expressions so
     message = re.sub(
         in_quotes, lambda m: re.sub(r"\b[ak]\d+\b", lambda n: words.get(n[0], n[0]), m[0]), message
@@ -278,4 +284,4 @@ _RULES: dict[type, Callable[[_Translator, exp.Expr], Typed]] = {
     exp.Struct: _Translator.struct,
 }
 
-__all__ = ["Typed", "duck_sql", "quote_name", "spark_sql", "translate", "use_query_words"]
+__all__ = ["Typed", "duck_sql", "open_translator", "quote_name", "spark_sql", "translate", "use_query_words"]

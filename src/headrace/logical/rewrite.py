@@ -20,6 +20,8 @@ def substitute(node: exp.Expr, columns: dict[str, exp.Expr]) -> exp.Expr:
     def visit(child: exp.Expr) -> exp.Expr:
         if isinstance(child, exp.Column) and child.name in columns:
             inner = columns[child.name].copy()
+            if isinstance(inner, exp.Column):
+                inner.meta.update(child.meta)  # the place it has in its own text
             return inner if isinstance(inner, (exp.Column, exp.Literal, exp.Func)) else exp.paren(inner)
         return child
 

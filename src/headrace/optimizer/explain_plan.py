@@ -8,6 +8,7 @@ partition the streams (`partitioning/explain_partitioning.py`) and the SQL (`phy
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -41,12 +42,16 @@ from headrace.progress.monotone_steps import Multiply, Shift, Truncate
 from headrace.progress.waits import Back, Floor, Wait
 
 
-def explain_plan(plan: Plan, format: str = "text", statistics: RateStatistics | None = None) -> str:
-    """The plan for a reader; `statistics` are what was measured, for the cost of partitionings."""
+def explain_plan(
+    plan: Plan, format: str = "text", statistics: RateStatistics | None = None, unchecked: Sequence[str] = ()
+) -> str:
+    """The plan for a reader; `statistics` are what was measured, for the cost of partitionings; `unchecked` says what could not
+    be looked at.
+    """
     if format == "text":
-        return _write_text(plan)
+        return _write_text(plan) + "".join(f"\nnot checked: {sentence}\n" for sentence in unchecked)
     if format == "json":
-        return json.dumps(_make_data(plan, statistics), indent=2)
+        return json.dumps(_make_data(plan, statistics) | {"not_checked": list(unchecked)}, indent=2)
     if format == "dot":
         return _write_dot(draw_plan(plan), draw_partitioning(plan.graph, statistics))
     raise OptionError(f"explain: expected text, json, dot or html, got {format!r}")

@@ -1,6 +1,7 @@
 """Types without Spark: DuckDB's, spelled as Spark spells them.
 
-Good enough to plan, explain and test; a run on Spark asks Spark (`runtime/typer.py`).
+Good enough to plan, explain and test; a run on Spark asks Spark (`runtime/typer.py`). What Spark would refuse whatever it
+is told is refused here too (`check_types.py`), and what only Spark can type is kept, to be said.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from headrace.dialect.duck import translate, use_query_words
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.spark_types import spell_type, wider
 from headrace.dialect.sql_quotes import quote_name
-from headrace.errors import PlanError, SqlError
+from headrace.errors import HeadraceError, PlanError, SqlError
 from headrace.logical.graph import (
     WINDOW_COLUMNS,
     Aggregate,
@@ -30,7 +31,20 @@ from headrace.logical.graph import (
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys, result_type
+from headrace.physical.check_types import ExpressionTypes, UnfitTypeError, check_call
 from headrace.physical.scratch_database import open_scratch
+
+
+def check_types(graph: Graph, user: dict[str, UserAggregate]) -> None:
+    """Refuse expressions whose types Spark surely refuses; what else cannot be typed without Spark is for Spark to judge."""
+    typer = DuckTyper(graph, user)
+    for name in graph.relations:
+        try:
+            typer.column_types(name)
+        except UnfitTypeError:
+            raise
+        except HeadraceError:
+            continue
 
 
 class DuckTyper:
@@ -40,6 +54,8 @@ class DuckTyper:
         self.graph, self.user = graph, {name.lower(): a for name, a in user.items()}
         self.con = open_scratch()
         self._columns: dict[str, dict[str, str]] = {}
+        self.unchecked: dict[str, None] = {}  # calls whose types only Spark knows, in order
+        self._guessed: dict[str, set[str]] = {}  # by relation, columns that have such a type: what is said of it is a guess
 
     def column_types(self, relation: str) -> dict[str, str]:
         if relation not in self._columns:
@@ -48,7 +64,7 @@ class DuckTyper:
             except SqlError as e:
                 if str(e).startswith(("query ", "stream ", "table ")):
                     raise
-                raise SqlError(f"query {relation.split('$')[0]}: {e}") from e
+                raise type(e)(f"query {relation.split('$')[0]}: {e}") from e
         return self._columns[relation]
 
     def _compute(self, name: str) -> dict[str, str]:
@@ -59,39 +75,57 @@ class DuckTyper:
             return {c: self._declared(f"stream {name}", c, t) for c, t in self.graph.streams[name].columns}
         if isinstance(relation, Rows):
             arms = [self.types(b.stream, [e for _, e in b.columns]) for b in relation.branches]
+            for b in relation.branches:
+                known = self._know(b.stream)
+                known.check_condition(b.where, "WHERE or ON")
+                self._guess(name, {c for c, e in b.columns if not known.find(e)})
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         if isinstance(relation, Merge):
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
+            for arm in relation.inputs:
+                pairs = zip(relation.columns, self.column_types(arm), strict=True)
+                self._guess(name, {c for c, old in pairs if self._is_guess(arm, old)})
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         time = self.graph.window_type(name)
         if isinstance(relation, (Join, TemporalJoin)):
-            types = [self.column_types(i.relation) for i in relation.inputs]
-            every = {c.name: types[c.input][c.column] for c in (*relation.visible, *relation.hidden)}
-            every |= dict.fromkeys(WINDOW_COLUMNS, time)
-            if relation.condition is not None:
-                translate(relation.condition, every)
+            every = self._join(relation, [i.relation for i in relation.inputs], dict.fromkeys(WINDOW_COLUMNS, time))
             return {c: every[c] for c in relation.columns}
         if isinstance(relation, Lookup):
-            types = [self.column_types(relation.input), self.column_types(relation.table)]
-            every = {c.name: types[c.input][c.column] for c in (*relation.visible, *relation.hidden)}
-            if relation.condition is not None:
-                translate(relation.condition, every)
+            every = self._join(relation, [relation.input, relation.table], {})
             return {c: every[c] for c in relation.columns}
         scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
         if isinstance(relation, Derive):
             scope = {**(scope if self.graph.is_windowed(name) else {}), **self.column_types(relation.input)}
+            guessed = self._guessed.get(relation.input, set())
         else:
             assert isinstance(relation, Aggregate)
             for i, key in enumerate(relation.keys):
                 scope[f"k{i}"] = self.types(relation.input, [key])[0]
             check_keys(relation, [scope[f"k{i}"] for i in range(len(relation.keys))])
+            known = self._know(relation.input)
+            guessed = {f"k{i}" for i, key in enumerate(relation.keys) if not known.find(key)}
             for i, call in enumerate(relation.calls):
+                known.check_condition(call.where, "FILTER")
                 arguments = self.types(relation.input, list(call.arguments))
+                sure = [known.find(a) for a in call.arguments]
+                if call.function not in self.user:
+                    check_call(call, sure)
+                guessed |= {f"a{i}"} if "" in sure else set()
                 scope[f"a{i}"] = result_type(call, arguments, self.user)
         try:
+            known = ExpressionTypes({c: t for c, t in scope.items() if c not in guessed})
+            for _, output in relation.outputs:
+                known.check(output)
+            self._guess(name, {n for n, e in relation.outputs if not known.find(e)})
+            if isinstance(relation, Derive):
+                known.check_condition(relation.where, "WHERE or ON")
+            else:
+                known.check_condition(relation.having, "HAVING")
             return {n: translate(e, scope).type for n, e in relation.outputs}
         except (PlanError, SqlError) as e:
-            reason = use_query_words(str(e), relation) if isinstance(relation, Aggregate) else str(e)
+            reason = str(e)
+            if isinstance(relation, Aggregate):
+                reason = use_query_words(reason, relation, quoted=not isinstance(e, UnfitTypeError))
             raise type(e)(f"query {name.split('$')[0]}: {reason}") from e
 
     def _wider(self, name: str, arms: Sequence[Sequence[str]]) -> list[str]:
@@ -109,13 +143,40 @@ class DuckTyper:
         return out
 
     def types(self, relation: str, expressions: list[exp.Expr]) -> list[str]:
-        scope = self.column_types(relation)
-        return [self._type(scope, e) for e in expressions]
+        scope, known = self.column_types(relation), self._know(relation)
+        return [self._type(scope, known, e) for e in expressions]
 
-    def _type(self, scope: Mapping[str, str], node: exp.Expr) -> str:
+    def _join(
+        self, relation: Join | TemporalJoin | Lookup, inputs: Sequence[str], more: Mapping[str, str]
+    ) -> dict[str, str]:
+        """The types of all columns of a join; its condition is looked at with them."""
+        columns = (*relation.visible, *relation.hidden)
+        every = {c.name: self.column_types(inputs[c.input])[c.column] for c in columns} | dict(more)
+        self._guess(relation.name, {c.name for c in columns if self._is_guess(inputs[c.input], c.column)})
+        if relation.condition is not None:
+            sure = {c: t for c, t in every.items() if not self._is_guess(relation.name, c)}
+            ExpressionTypes(sure).check_condition(relation.condition, "WHERE or ON")
+            translate(relation.condition, every)
+        return every
+
+    def _know(self, relation: str) -> ExpressionTypes:
+        """What is known for sure of expressions over a relation's columns."""
+        return ExpressionTypes({c: t for c, t in self.column_types(relation).items() if not self._is_guess(relation, c)})
+
+    def _guess(self, relation: str, columns: set[str]) -> None:
+        self._guessed.setdefault(relation, set()).update(columns)
+
+    def _is_guess(self, relation: str, column: str) -> bool:
+        return column in self._guessed.get(relation, ())
+
+    def _type(self, scope: Mapping[str, str], known: ExpressionTypes, node: exp.Expr) -> str:
+        known.check(node)
         try:
             return translate(node, scope).type
         except PlanError:  # a function that only Spark runs; DuckDB may know its type
+            if type_ := known.find(node):
+                return type_
+            self.unchecked |= dict.fromkeys(known.list_unknown(node))
             used = {part.name for c in node.find_all(exp.Column) for part in c.parts}
             row = ", ".join(f"NULL::{duck_type(t)} AS {quote_name(c)}" for c, t in scope.items() if c in used)
             try:

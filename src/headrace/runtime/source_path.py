@@ -14,8 +14,13 @@ from headrace.logical.source_formats import FILE_FORMATS, NEED_PATH, find_misspe
 from headrace.runtime.option_values import fill_references
 
 
-def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
-    """Refuse streams and tables whose format is misspelt or whose path has nothing."""
+class AbsentSourceError(SourceError):
+    """There is nothing at the path of a source."""
+
+
+def check_sources(graph: Graph, bases: Mapping[str, Path], to_run: bool = True) -> list[str]:
+    """Refuse streams and tables whose format or options are misspelt and, for a run, whose path has nothing; else say which."""
+    absent = []
     for source in list_sources(graph):
         if source.format is None:
             continue
@@ -27,7 +32,13 @@ def check_sources(graph: Graph, bases: Mapping[str, Path]) -> None:
         limit = source.option("maxFilesPerTrigger")
         if source.format.lower() in FILE_FORMATS and limit is not None and not (limit.isdecimal() and int(limit)):
             raise SourceError(f"{describe_source(source)}: maxFilesPerTrigger is a number of files above 0, got {limit!r}")
-        resolve_options(source, bases.get(source.name))
+        try:
+            resolve_options(source, bases.get(source.name))
+        except AbsentSourceError as e:
+            if to_run:
+                raise
+            absent.append(f"{e} yet, so only what its columns are declared to be is known")
+    return absent
 
 
 def list_folders(graph: Graph, bases: Mapping[str, Path]) -> list[str]:
@@ -117,7 +128,7 @@ def resolve_options(stream: Stream | StaticTable, base: Path | None) -> dict[str
         elif any(c in path for c in "*?[{"):
             options["path"] = os.path.join(literal(folder), path)
         else:
-            raise SourceError(f"{describe_source(stream)}: there is nothing at {resolved}")
+            raise AbsentSourceError(f"{describe_source(stream)}: there is nothing at {resolved}")
     return options
 
 

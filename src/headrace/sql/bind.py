@@ -38,6 +38,7 @@ from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_join import bind_join
 from headrace.sql.bind_lookup import check_table_item
 from headrace.sql.bind_temporal import is_looked_up, is_versioned
+from headrace.sql.check_functions import OpenFunctions, check_functions
 from headrace.sql.declare import check_options, columns_of, declared_stream, declared_table
 from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
@@ -53,12 +54,13 @@ from headrace.windows import WindowSpec
 class Binder:
     """Everything registered so far, and the rules by which one more query joins it."""
 
-    def __init__(self, user_defined: Iterable[str] = ()) -> None:
+    def __init__(self, user_defined: Iterable[str] = (), opened: OpenFunctions | None = None) -> None:
+        """`opened`: the functions that texts may call beyond those that are known to be safe; None: texts were checked before."""
         self.streams: dict[str, Stream] = {}
         self.relations: dict[str, Relation] = {}
         self.queries: dict[str, str] = {}
         self.tables: dict[str, StaticTable] = {}
-        self.user_defined = list(user_defined)
+        self.user_defined, self.opened = list(user_defined), opened
         if taken := [n for n in self.user_defined if n.lower() in NAMES]:
             raise SqlError(f"the aggregate {taken[0]!r} is built in; give yours another name")
         self._script = ""
@@ -79,6 +81,7 @@ class Binder:
     # -- streams --------------------
     def create_stream(self, statement: CreateStream) -> Stream:
         self._script = statement.script
+        self._check_functions([*statement.partition_by, *filter(None, [statement.progress.by])])
         columns = columns_of(statement)
         check_options(f"stream {statement.name}", statement.format, statement.options)
         stream = declared_stream(statement.name, columns, statement.on, statement.progress)
@@ -122,6 +125,7 @@ class Binder:
         self._script, self._query, self._anonymous = statement.script, statement.name, 0
         before = dict(self.relations)
         try:
+            self._check_functions([statement.body])
             relation = self._body(statement.body, statement.name)
         except HeadraceError as e:
             self.relations = before
@@ -130,6 +134,10 @@ class Binder:
             raise type(e)(f"query {statement.name}: {e}") from e
         self.queries[statement.name] = statement.text
         return relation
+
+    def _check_functions(self, nodes: list[exp.Expr]) -> None:
+        if self.opened is not None:
+            check_functions(nodes, self._script, self.user_defined, self.opened)
 
     def _new_name(self, name: str) -> None:
         check_new_name(name, [*self.streams, *self.tables, *self.queries])

@@ -86,6 +86,10 @@ class JoinNames:
         found = self.find(path)
         if not found and self.outer is not None:
             return self.outer.column(node)
+        if found and found[0][2] and self.outer is not None and self.outer.find(path):
+            item, column, _ = found[0]
+            what = f"{written(node)!r} is a column of the outer input {path[0]}, or a field of {item.alias}.{column}"
+            raise self.fail(node, f"{what}: give the outer input another name")
         if not found and path[0].lower() in self.windows:
             return node
         if not found and len(path) == 1 and path[0].lower() in WINDOW_COLUMNS and self.windowed:
@@ -105,7 +109,7 @@ class JoinNames:
             out = exp.Dot(this=out, expression=exp.to_identifier(field, quoted=True))
         start = node.parts[0].meta if node.parts else {}
         if "start" in start and "end" in node.parts[-1].meta:
-            out.meta.update(start=start["start"], end=node.parts[-1].meta["end"])
+            out.meta.update({**start, "end": node.parts[-1].meta["end"]})
         return out
 
     def find(self, path: Sequence[str]) -> list[tuple[FromItem, str, list[str]]]:

@@ -7,8 +7,8 @@ What Headrace adds to Spark's SQL is done on the token list, so that every posit
   §3.1);
 * `window` is an ordinary function name, not the WINDOW clause.
 
-sqlglot's parser calls itself for every parenthesis, about 25 calls deep each, here and where the text of an expression is
-read again; so the depth is bounded here, and what is beyond gets an error instead of a stack overflow.
+sqlglot's parser calls itself for every parenthesis and CASE, about 25 calls deep each, here and where the text of an expression
+is read again; so the depth is bounded here, and what is beyond gets an error instead of a stack overflow.
 """
 
 from __future__ import annotations
@@ -21,15 +21,20 @@ from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
+from headrace.sql.check_functions import check_counts
 from headrace.sql.error_places import error, point_at
 from headrace.sql.parse_window import put_windows, take_windows
 from headrace.sql.precedence import as_spark_binds
 from headrace.sql.syntax_hints import syntax_error
 from headrace.sql.token_cursor import retyped
 
-MAX_PARENTHESES = 100  # one inside the other
+MAX_PARENTHESES = 100  # and brackets and CASEs, one inside the other, with the signs before the innermost
+MAX_NESTED = 50  # types, one inside the other; Arrow's C interface carries 64 levels
 MAX_DEPTH = 500  # of operators and calls, one inside the other; Spark and DuckDB stop not far above
 _DEEP, _FRAMES = 15, 8000  # from this many parentheses on, calls of Python that must be possible
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_SIGNS = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}  # in a row
 _ALIAS_MARK = "\x01a"
 
 
@@ -43,13 +48,21 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
     try:
         body = Spark().parser().parse(tokens, script)[0]
     except ParseError as e:
+        check_counts(script, tokens)
         raise syntax_error(script, tokens, e) from e
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as e:  # sqlglot's own slips
+        check_counts(script, tokens)
+        raise error(script, tokens[0].start, tokens[-1].end, "this cannot be read as Spark's SQL: write it another way") from e
+    check_counts(script, tokens, parsed=True)
     if not isinstance(body, exp.Query):
         raise error(script, tokens[0].start, tokens[-1].end, "a query is a SELECT or a UNION ALL of SELECTs")
     _drop_double_parentheses(body)
     _check_depth(body)
     for node in (b.this for b in body.find_all(exp.Between) if b.args.get("symmetric")):
         raise point_at(script, node, "BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC")
+    for node in body.find_all(exp.Identifier, exp.Func):
+        if "start" in node.meta:  # an expression may be said to be wrong when it stands beside those of other texts
+            node.meta["script"] = script
     put_windows(body, windows)
     body = as_spark_binds(body.transform(_keep_spelling))
     for group in body.find_all(exp.Group):
@@ -58,19 +71,20 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
 
 
 def _check_parentheses(script: str, tokens: list[Token]) -> None:
-    depth = deepest = 0
+    depth = deepest = signs = 0
     for token in tokens:
-        depth += token.token_type is TokenType.L_PAREN
-        deepest = max(deepest, depth)
-        depth -= token.token_type is TokenType.R_PAREN
-        if depth > MAX_PARENTHESES:
+        depth += token.token_type in _OPENING
+        signs = signs + 1 if token.token_type in _SIGNS else 0
+        deepest = max(deepest, depth + signs)
+        if depth + signs > MAX_PARENTHESES:
             raise error(
                 script,
                 token.start,
                 token.end,
-                f"more than {MAX_PARENTHESES} parentheses inside each other: write it flatter, "
+                f"more than {MAX_PARENTHESES} parentheses, CASEs or signs inside each other: write it flatter, "
                 "or compute a part of it in a query of its own",
             )
+        depth = max(0, depth - (token.token_type in _CLOSING))
     if (
         deepest > _DEEP
     ):  # Python's own calls take none of the machine's stack, so there is no harm in more of them
@@ -100,6 +114,8 @@ def _check_depth(body: exp.Expr) -> None:
         node, depth = todo.pop()
         depth = 0 if isinstance(node, exp.Query) else depth + 1
         deepest = max(deepest, depth)
+        if isinstance(node, exp.DataType) and _count_nested(node) > MAX_NESTED:
+            raise SqlError(f"a type has more than {MAX_NESTED} types inside each other, and Arrow carries few more")
         todo += [(child, depth) for child in node.iter_expressions()]
     if deepest > MAX_DEPTH:
         raise SqlError(
@@ -108,12 +124,21 @@ def _check_depth(body: exp.Expr) -> None:
         )
 
 
+def _count_nested(type_: exp.DataType) -> int:
+    count, outer = 0, type_.parent
+    while outer is not None and isinstance(outer, (exp.DataType, exp.ColumnDef)):
+        count, outer = count + isinstance(outer, exp.DataType), outer.parent
+    return count
+
+
 def _keep_spelling(node: exp.Expr) -> exp.Expr:
     """Functions that sqlglot would spell differently to Spark, and lose something of, stay as written."""
     if isinstance(node, exp.ToChar):
         return exp.Anonymous(
             this="to_char", expressions=[node.this, *filter(None, [node.args.get("format")])]
         )
+    if isinstance(node, exp.ParseJSON) and not node.args.get("safe"):
+        return exp.Anonymous(this="parse_json", expressions=[node.this])
     if isinstance(node, exp.UnixDate):
         return exp.Anonymous(this="unix_date", expressions=[node.this])
     return node

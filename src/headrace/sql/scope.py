@@ -51,6 +51,7 @@ class Scope:
                 node, f"{self.shown} has no column {written(node)!r}." + suggest(name, self.columns.values())
             )
         found: exp.Expr = exp.column(self.columns[path[0].lower()])
+        found.meta.update(node.this.meta)
         for field in path[1:]:
             found = exp.Dot(this=found, expression=exp.to_identifier(field, quoted=True))
         return found
