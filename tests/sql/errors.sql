@@ -140,6 +140,7 @@ SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY 3
 SELECT *, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
 -- =>
 -- SqlError: query q: SELECT * with GROUP BY: name the columns
+--   in: *
 
 -- # a name twice
 SELECT srcIP AS a, count(*) AS A FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
@@ -154,15 +155,16 @@ SELECT count(*) AS window_start FROM tcp [RANGE 1 MINUTE]
 -- # ORDER BY
 SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] ORDER BY n
 -- =>
--- SqlError: query q: ORDER BY: results are published once, in any order; order them when you read them
+-- SqlError: ORDER BY: results are published once, in any order; order them when you read them
 --   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] ORDER BY n
---                                                                   ^
+--                                                          ^^^^^
 
 -- # LIMIT
 SELECT srcIP FROM tcp LIMIT 10
 -- =>
--- SqlError: query q: LIMIT: a continuous query has no last row to count to
---   in: LIMIT 10
+-- SqlError: LIMIT: a continuous query has no last row to count to; for the best k of a window write max_by(x, y, k) or min_by(x, y, k)
+--   line 1: SELECT srcIP FROM tcp LIMIT 10
+--                                 ^^^^^
 
 -- # a join
 SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] JOIN udp ON tcp.srcIP = udp.srcIP
@@ -177,14 +179,16 @@ SELECT count(*) AS n FROM tcp, udp
 -- # WITH
 WITH x AS (SELECT * FROM tcp) SELECT count(*) AS n FROM x [RANGE 1 MINUTE]
 -- =>
--- SqlError: query q: WITH is not supported: register the part as a query of its own and read it by name
+-- SqlError: WITH is not supported: register the part as a query of its own and read it by name
+--   line 1: WITH x AS (SELECT * FROM tcp) SELECT count(*) AS n FROM x [RANGE 1 MINUTE]
+--           ^^^^
 
 -- # OVER
 SELECT sum(len) OVER (PARTITION BY srcIP) AS s FROM tcp
 -- =>
--- SqlError: query q: OVER (…) is not supported: group by a window instead
+-- SqlError: OVER (…) is not supported: group by a window instead. For the best row of each group write max_by(x, y) or min_by(x, y), max_by(x, y, k) for the best k, and GROUP BY the key; to drop rows that are there twice write SELECT DISTINCT
 --   line 1: SELECT sum(len) OVER (PARTITION BY srcIP) AS s FROM tcp
---                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--                           ^^^^
 
 -- # a sub-select in an expression
 SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE len > (SELECT max(len) FROM tcp)
@@ -196,7 +200,7 @@ SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE len > (SELECT max(len) FROM
 -- # ROLLUP
 SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY ROLLUP (srcIP)
 -- =>
--- SqlError: query q: GROUP BY takes expressions; ROLLUP, CUBE and GROUPING SETS are not supported
+-- SqlError: GROUP BY takes expressions; ROLLUP, CUBE and GROUPING SETS are not supported: write a query for each grouping
 --   line 1: SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY ROLLUP (srcIP)
 --                                                                                  ^^^^^
 
@@ -623,7 +627,7 @@ CREATE QUERY q AS SELECT a FROM s WHERE a BETWEEN SYMMETRIC 3 AND 1
 -- =>
 -- SqlError: BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC
 --   line 1: CREATE QUERY q AS SELECT a FROM s WHERE a BETWEEN SYMMETRIC 3 AND 1
---                                                   ^
+--                                                             ^^^^^^^^^
 
 -- # a partitioning without its list
 CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED (a) FROM 'parquet'

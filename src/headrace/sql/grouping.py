@@ -12,6 +12,7 @@ from headrace.logical.functions import aggregate_call, nearest_aggregate
 from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation, Rows
 from headrace.logical.read_length import EXACT_UNITS
 from headrace.logical.rewrite import substitute, top_down
+from headrace.sql.expand_star import read_star
 from headrace.sql.scope import Scope, output_name, unique, with_window, written
 from headrace.sql.window_clause import GroupWindow, group_window, spell_start
 from headrace.windows import Sliding, WindowSpec
@@ -121,8 +122,8 @@ class Grouping:
     def aggregate(self, name: str, source: Relation, on: str | None) -> Aggregate:
         outputs: list[Output] = []
         for i, e in enumerate(self.select.expressions):
-            if isinstance(e, exp.Star):
-                raise self.scope.fail(None, "SELECT * with GROUP BY: name the columns")
+            if read_star(e) is not None:
+                raise self.scope.fail(e, "SELECT * with GROUP BY: name the columns")
             outputs.append((output_name(e, i), self._output(e.unalias())))
         having = self.select.args.get("having")
         condition = self._output(having.this, aliases=True) if having is not None else None
@@ -145,7 +146,7 @@ class Grouping:
         """An expression over k0…, a0… and the window columns."""
 
         def visit(child: exp.Expr) -> exp.Expr:
-            call = aggregate_call(child, self.scope.user_defined)
+            call = aggregate_call(child, self.scope.user_defined, self.scope.fail)
             if call is not None:
                 return self._call(call)
             if isinstance(child, exp.AggFunc):

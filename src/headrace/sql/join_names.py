@@ -13,8 +13,9 @@ from sqlglot import exp
 
 from headrace.logical.graph import WINDOW_COLUMNS, Relation, StaticTable
 from headrace.sql.error_places import suggest
+from headrace.sql.expand_star import StarColumn, expand_star, read_star
 from headrace.sql.names import fold_name
-from headrace.sql.scope import NO_OVER, Fail, output_name, written
+from headrace.sql.scope import NO_STAR, Fail, output_name, written
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,10 @@ class JoinNames:
         """A copy of `node` over the join's columns."""
 
         def visit(child: exp.Expr) -> exp.Expr:
-            if isinstance(child, exp.Window):
-                raise self.fail(child, NO_OVER)
             if isinstance(child, (exp.Subquery, exp.Select)):
                 raise self.fail(child, "a sub-select in an expression is not supported")
+            if isinstance(child, exp.Star) and not isinstance(child.parent, exp.Count):
+                raise self.fail(child.parent, NO_STAR)
             return self.column(child) if isinstance(child, exp.Column) else child
 
         return node.copy().transform(visit)
@@ -136,19 +137,11 @@ class JoinNames:
         """The SELECT list over the join's columns: stars expanded, every item under the name it shows."""
         out: list[exp.Expr] = []
         for i, e in enumerate(expressions):
-            star = isinstance(e, exp.Star)
-            if star or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star)):
-                items = self.items if star else self._named(e)
-                hidden = {c.lower() for item in self.items if item.using for c in item.using}
-                shown: set[str] = set()
-                for item in items:
-                    for column in item.relation.columns:
-                        if column.lower() in hidden and column.lower() in shown:
-                            continue  # USING shows a column once
-                        shown.add(column.lower())
-                        using = star and column.lower() in hidden
-                        one = self.column(exp.column(column)) if using else join_column(item.flat(column))
-                        out.append(exp.alias_(one, column, quoted=True))
+            if (found := read_star(e)) is not None:
+                star, named = found
+                columns = self._star_columns(self._named(e, named) if named else self.items, not named)
+                for name, value in expand_star(star, columns, self.flatten, self.fail):
+                    out.append(exp.alias_(value, name, quoted=True))
                 continue
             name = output_name(e, i)
             flat = self.flatten(e.unalias())
@@ -156,8 +149,20 @@ class JoinNames:
             out.append(flat if windowed and name == flat.name else exp.alias_(flat, name, quoted=True))
         return out
 
-    def _named(self, star: exp.Expr) -> list[FromItem]:
-        table = star.args["table"].name
+    def _star_columns(self, items: Sequence[FromItem], everything: bool) -> list[StarColumn]:
+        """The columns of items; USING shows a column once."""
+        hidden = {c.lower() for item in self.items if item.using for c in item.using}
+        out: list[StarColumn] = []
+        for item in items:
+            for column in item.relation.columns:
+                using = column.lower() in hidden
+                if using and column.lower() in {c.name.lower() for c in out}:
+                    continue
+                one = self.column(exp.column(column)) if using and everything else join_column(item.flat(column))
+                out.append(StarColumn(column, one, item.alias))
+        return out
+
+    def _named(self, star: exp.Expr, table: str) -> list[FromItem]:
         found = [i for i in self.items if fold_name(i.alias) == fold_name(table)]
         if not found:
             raise self.fail(
