@@ -190,6 +190,11 @@ def _take_parameters(
     return function, values, [_number(c) for c in constants]
 
 
+def there_is() -> str:
+    """The aggregates, for a message."""
+    return f" There is: {', '.join(NAMES)}."
+
+
 def nearest_aggregate(name: str, user_defined: Iterable[str] = ()) -> str | None:
     """The aggregate that was meant by a misspelt name, if it is clear."""
     known = [*NAMES, *(u.lower() for u in user_defined)]

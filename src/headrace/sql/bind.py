@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, PlanError, SqlError
-from headrace.logical.functions import NAMES, nearest_aggregate
+from headrace.logical.functions import NAMES, nearest_aggregate, there_is
 from headrace.logical.graph import (
     WINDOW_COLUMNS,
     Aggregate,
@@ -359,6 +359,8 @@ class Binder:
         for call in select.find_all(exp.Anonymous):
             if near := nearest_aggregate(call.name, self.user_defined):
                 return self._fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
+        if (call := next(select.find_all(exp.Anonymous), None)) is not None:
+            return self._fail(call, f"a window with nothing to aggregate: there is no aggregate {call.name!r}." + there_is())
         return PlanError(
             "a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, "
             "or leave the window out"

@@ -8,13 +8,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.errors import SqlError
-from headrace.logical.functions import aggregate_call, nearest_aggregate
+from headrace.logical.functions import aggregate_call, nearest_aggregate, there_is
 from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation, Rows
 from headrace.logical.read_length import EXACT_UNITS
 from headrace.logical.rewrite import substitute, top_down
 from headrace.sql.expand_star import read_star
 from headrace.sql.scope import Scope, output_name, unique, with_window, written
-from headrace.sql.window_clause import GroupWindow, group_window, spell_start
+from headrace.sql.window_clause import GroupWindow, group_window, spell_start, tick_window
 from headrace.windows import Sliding, WindowSpec
 
 
@@ -42,6 +42,7 @@ class Grouping:
             self._group(node)
         if self.boxes:
             self._check_boxes()
+        self._take_tick()
         # what can be a key when its names are resolved; `st.a` is a column before, and a field after
         self.key_types = {type(k) for k in self.keys} | {exp.Column}
 
@@ -73,13 +74,24 @@ class Grouping:
             self.boxes += [(w, self._add_start(w)) for w in (self.window, found) if w is not None]
             self.window = None
             return
-        if self.windowed and isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS:
-            return  # the window of the input is always part of the grouping
+        bounds = isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS
+        if bounds and (self.windowed or (self.bracket is not None and node.name.lower() not in self.scope.columns)):
+            return  # the window, of the input or of this SELECT, is always part of the grouping
         resolved = self.scope.resolve(node)
         if resolved not in self.keys:
             self.keys.append(resolved)
         if name:
             self.key_names[name.lower()] = resolved
+
+    def _take_tick(self) -> None:
+        """`GROUP BY time` without another window is one of a single tick."""
+        times = [k for k in self.keys if isinstance(k, exp.Column) and k.name in self.times]
+        if not times or self.window is not None or self.boxes or self.bracket is not None or self.windowed or self.find_joint():
+            return
+        self.keys.remove(times[0])
+        names = [n for n, key in self.key_names.items() if key == times[0]]
+        self.key_names = {n: key for n, key in self.key_names.items() if n not in names}
+        self.window = tick_window(times[0].name, times[0], next(iter(names), None))
 
     def _check_boxes(self) -> None:
         """Of several windows without a name none is `window`."""
@@ -175,6 +187,9 @@ class Grouping:
         call = argument.find_ancestor(exp.Anonymous)
         if call is not None and (near := nearest_aggregate(call.name, self.scope.user_defined)):
             raise self.scope.fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
+        if call is not None and call.find_ancestor(exp.AggFunc) is None:
+            what = f"{written(argument)!r} is neither in GROUP BY nor inside an aggregate"
+            raise self.scope.fail(call, f"{what}; {call.name!r} is no aggregate." + there_is())
 
     def _call(self, call: Call) -> exp.Expr:
         if (inner := self.scope.aggregate_in(*call.arguments, call.where)) is not None:

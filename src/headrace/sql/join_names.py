@@ -65,6 +65,7 @@ class JoinNames:
     ) -> None:
         self.items, self.fail, self.outer = tuple(items), fail, outer
         self.windowed = windowed  # the join itself has window_start and window_end
+        self.equal: list[set[str]] = []  # columns that conditions make equal, as `input.column` in small letters
         self.windows = {"window"}  # names of windows in GROUP BY, whose start and end may be spoken of
 
     def flatten(self, node: exp.Expr) -> exp.Expr:
@@ -92,6 +93,8 @@ class JoinNames:
             return exp.column(path[0].lower())
         if len(found) > 1 and len(path) == 1 and (merged := self.merge_using(found)) is not None:
             return merged
+        if len(found) > 1 and self._are_equal(found):
+            found = found[:1]
         if len(found) > 1:
             places = " or ".join(f"{item.alias}.{column}" for item, column, _ in found)
             raise self.fail(node, f"{written(node)!r} is a column of several inputs: write {places}")
@@ -121,6 +124,12 @@ class JoinNames:
                 return found
         return []
 
+    def _are_equal(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> bool:
+        """Whether inner joins make columns equal, so that a name may mean any of them."""
+        names = {item.flat(column).lower() for item, column, _ in found}
+        inner = all(item.kind == "inner" for item in self.items)
+        return inner and any(names <= group for group in self.equal)
+
     def merge_using(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> exp.Expr | None:
         """The one column that USING makes of several: that of the side whose rows are all there."""
         mine = [item.flat(c) for item, c, _ in found if c.lower() not in map(str.lower, item.using)]
@@ -136,6 +145,7 @@ class JoinNames:
     def select_list(self, expressions: Sequence[exp.Expr]) -> list[exp.Expr]:
         """The SELECT list over the join's columns: stars expanded, every item under the name it shows."""
         out: list[exp.Expr] = []
+        names = self._name_apart(expressions)
         for i, e in enumerate(expressions):
             if (found := read_star(e)) is not None:
                 star, named = found
@@ -143,11 +153,23 @@ class JoinNames:
                 for name, value in expand_star(star, columns, self.flatten, self.fail):
                     out.append(exp.alias_(value, name, quoted=True))
                 continue
-            name = output_name(e, i)
+            name = names[i]
             flat = self.flatten(e.unalias())
             windowed = isinstance(flat, exp.Column) and flat.name in WINDOW_COLUMNS
             out.append(flat if windowed and name == flat.name else exp.alias_(flat, name, quoted=True))
         return out
+
+    def _name_apart(self, expressions: Sequence[exp.Expr]) -> list[str]:
+        """The names that items show. Columns of several inputs that have one name and get no other are told apart by their
+        inputs: `SELECT a.n, b.n` gives a_n and b_n.
+        """
+        names = [output_name(e, i) for i, e in enumerate(expressions)]
+        lowered = [n.lower() for n in names]
+        for i, e in enumerate(expressions):
+            if isinstance(e, exp.Column) and e.table and lowered.count(lowered[i]) > 1:
+                twins = {expressions[k].sql() for k, n in enumerate(lowered) if n == lowered[i]}
+                names[i] = f"{e.table}_{e.name}" if len(twins) == lowered.count(lowered[i]) else names[i]
+        return names
 
     def _star_columns(self, items: Sequence[FromItem], everything: bool) -> list[StarColumn]:
         """The columns of items; USING shows a column once."""

@@ -28,7 +28,7 @@ from headrace.sql.query_parser import QueryParser
 from headrace.sql.syntax_hints import syntax_error
 from headrace.sql.token_cursor import retyped
 
-MAX_PARENTHESES = 100  # one inside the other
+MAX_PARENTHESES = 100  # one inside the other, and CASE … END, which is one too
 MAX_DEPTH = 500  # of operators and calls, one inside the other; Spark and DuckDB stop not far above
 _DEEP, _FRAMES = 15, 8000  # from this many parentheses on, calls of Python that must be possible
 _ALIAS_MARK = "\x01a"
@@ -60,15 +60,15 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
 def _check_parentheses(script: str, tokens: list[Token]) -> None:
     depth = deepest = 0
     for token in tokens:
-        depth += token.token_type is TokenType.L_PAREN
+        depth += token.token_type in (TokenType.L_PAREN, TokenType.CASE)
         deepest = max(deepest, depth)
-        depth -= token.token_type is TokenType.R_PAREN
+        depth -= token.token_type in (TokenType.R_PAREN, TokenType.END)
         if depth > MAX_PARENTHESES:
             raise error(
                 script,
                 token.start,
                 token.end,
-                f"more than {MAX_PARENTHESES} parentheses inside each other: write it flatter, "
+                f"more than {MAX_PARENTHESES} parentheses and CASEs inside each other: write it flatter, "
                 "or compute a part of it in a query of its own",
             )
     if (

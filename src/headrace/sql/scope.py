@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from sqlglot import exp
 
 from headrace.errors import SqlError
-from headrace.logical.functions import NAMES, aggregate_call
+from headrace.logical.functions import aggregate_call, there_is
 from headrace.logical.graph import WINDOW_COLUMNS, Output, Relation
 from headrace.sql.declare import INTERNAL
 from headrace.sql.error_places import suggest
@@ -83,7 +83,7 @@ class Scope:
                 if aggregate_call(child, self.user_defined, self.fail) is not None:
                     return child
                 if isinstance(child, exp.AggFunc):
-                    raise self.fail(child, f"this aggregate is not supported. There is: {', '.join(NAMES)}.")
+                    raise self.fail(child, "this aggregate is not supported." + there_is())
         return None
 
 
