@@ -3,7 +3,7 @@ What is refused, where it points, and what it suggests.
 -- # not a statement
 CREATE VIEW t (a INT)
 -- =>
--- SqlError: expected CREATE STREAM, CREATE TABLE or CREATE QUERY, found CREATE VIEW. There is: QUERY, STREAM, TABLE.
+-- SqlError: CREATE VIEW is not a statement here: a query is a view that keeps itself up to date: write CREATE QUERY <name> AS SELECT …
 --   line 1: CREATE VIEW t (a INT)
 --                  ^^^^
 
@@ -140,6 +140,7 @@ SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY 3
 SELECT *, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
 -- =>
 -- SqlError: query q: SELECT * with GROUP BY: name the columns
+--   in: *
 
 -- # a name twice
 SELECT srcIP AS a, count(*) AS A FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
@@ -154,15 +155,16 @@ SELECT count(*) AS window_start FROM tcp [RANGE 1 MINUTE]
 -- # ORDER BY
 SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] ORDER BY n
 -- =>
--- SqlError: query q: ORDER BY: results are published once, in any order; order them when you read them
+-- SqlError: ORDER BY: results are published once, in any order; order them when you read them
 --   line 1: SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] ORDER BY n
---                                                                   ^
+--                                                          ^^^^^
 
 -- # LIMIT
 SELECT srcIP FROM tcp LIMIT 10
 -- =>
--- SqlError: query q: LIMIT: a continuous query has no last row to count to
---   in: LIMIT 10
+-- SqlError: LIMIT: a continuous query has no last row to count to; for the best k of a window write max_by(x, y, k)
+--   line 1: SELECT srcIP FROM tcp LIMIT 10
+--                                 ^^^^^
 
 -- # a join
 SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] JOIN udp ON tcp.srcIP = udp.srcIP
@@ -177,14 +179,16 @@ SELECT count(*) AS n FROM tcp, udp
 -- # WITH
 WITH x AS (SELECT * FROM tcp) SELECT count(*) AS n FROM x [RANGE 1 MINUTE]
 -- =>
--- SqlError: query q: WITH is not supported: register the part as a query of its own and read it by name
+-- SqlError: WITH is not supported: register the part as a query of its own and read it by name
+--   line 1: WITH x AS (SELECT * FROM tcp) SELECT count(*) AS n FROM x [RANGE 1 MINUTE]
+--           ^^^^
 
 -- # OVER
 SELECT sum(len) OVER (PARTITION BY srcIP) AS s FROM tcp
 -- =>
--- SqlError: query q: OVER (…) is not supported: group by a window instead
+-- SqlError: OVER (…) is not supported: group by a window instead. For the best row of each group write max_by(x, y) or min_by(x, y), max_by(x, y, k) for the best k, and GROUP BY the key; to drop rows that are there twice write SELECT DISTINCT
 --   line 1: SELECT sum(len) OVER (PARTITION BY srcIP) AS s FROM tcp
---                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--                           ^^^^
 
 -- # a sub-select in an expression
 SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE len > (SELECT max(len) FROM tcp)
@@ -196,7 +200,7 @@ SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE] WHERE len > (SELECT max(len) FROM
 -- # ROLLUP
 SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY ROLLUP (srcIP)
 -- =>
--- SqlError: query q: GROUP BY takes expressions; ROLLUP, CUBE and GROUPING SETS are not supported
+-- SqlError: GROUP BY takes expressions; ROLLUP, CUBE and GROUPING SETS are not supported: write a query for each grouping
 --   line 1: SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY ROLLUP (srcIP)
 --                                                                                  ^^^^^
 
@@ -623,7 +627,7 @@ CREATE QUERY q AS SELECT a FROM s WHERE a BETWEEN SYMMETRIC 3 AND 1
 -- =>
 -- SqlError: BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC
 --   line 1: CREATE QUERY q AS SELECT a FROM s WHERE a BETWEEN SYMMETRIC 3 AND 1
---                                                   ^
+--                                                             ^^^^^^^^^
 
 -- # a partitioning without its list
 CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS PARTITIONED (a) FROM 'parquet'
@@ -702,3 +706,108 @@ CREATE STREAM t (ts TIMESTAMP, m MAP<STRING, DECIMAL(50,2)>) PROGRESSING ON ts O
 CREATE STREAM t (ts TIMESTMAP) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
 -- =>
 -- SqlError: stream t: ts is TIMESTMAP, but a progressing attribute is a TIMESTAMP, a DATE or an integer. Did you mean 'TIMESTAMP'?
+
+-- # a column that a star does not stand for
+SELECT * EXCEPT (nam) FROM tcp
+-- =>
+-- SqlError: query q: EXCEPT: * stands for no column 'nam'. Did you mean 'name'?
+--   line 1: SELECT * EXCEPT (nam) FROM tcp
+--                            ^^^
+
+-- # no column is left
+SELECT udp.* EXCEPT (ts, srcIP, len) FROM udp
+-- =>
+-- SqlError: query q: EXCEPT leaves no column of *
+--   line 1: SELECT udp.* EXCEPT (ts, srcIP, len) FROM udp
+--                                ^^
+
+-- # a star of several inputs
+SELECT * EXCEPT (ts) FROM tcp t JOIN udp u ON t.srcIP = u.srcIP AND t.ts = u.ts
+-- =>
+-- SqlError: query q: EXCEPT: 'ts' is a column of several inputs: write t.ts or u.ts
+--   line 1: SELECT * EXCEPT (ts) FROM tcp t JOIN udp u ON t.srcIP = u.srcIP AND t.ts = u.ts
+--                            ^^
+
+-- # a star of no input
+SELECT z.* FROM tcp
+-- =>
+-- SqlError: query q: there is no input 'z' in FROM. There is: tcp.
+--   line 1: SELECT z.* FROM tcp
+--                  ^
+
+-- # too few names
+SELECT a FROM udp AS x(a, b)
+-- =>
+-- SqlError: query q: x has 3 columns, (ts, srcIP, len), and 2 names are given
+--   line 1: SELECT a FROM udp AS x(a, b)
+--                                ^^^^^^
+
+-- # a star in a call
+SELECT struct(*) AS s FROM tcp
+-- =>
+-- SqlError: query q: * stands for columns in the SELECT list and in count(*) alone: list the columns
+--   line 1: SELECT struct(*) AS s FROM tcp
+--                  ^^^^^^
+
+-- # a number that is no number of rows
+SELECT max_by(name, len, 0) AS best FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: max_by: the third argument is how many are wanted, a whole number from 1 to 100000
+--   line 1: SELECT max_by(name, len, 0) AS best FROM tcp [RANGE 1 MINUTE]
+--                  ^^^^^^^^^^^^^^^^
+
+-- # mode of distinct values
+SELECT mode(DISTINCT len) AS m FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: mode(DISTINCT …) is not supported; leave DISTINCT out
+--   line 1: SELECT mode(DISTINCT len) AS m FROM tcp [RANGE 1 MINUTE]
+--                  ^^^^^^^^^^^^^^^^^
+
+-- # IGNORE NULLS where it says nothing
+SELECT max_by(name, len) IGNORE NULLS AS m FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: IGNORE NULLS is for first and last; the other aggregates ignore NULLs anyway
+--   line 1: SELECT max_by(name, len) IGNORE NULLS AS m FROM tcp [RANGE 1 MINUTE]
+--                  ^^^^^^^^^^^^^^^^
+
+-- # an aggregate that there is not
+SELECT latest_by_offset(len) AS m FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: query q: a window with nothing to aggregate: there is no aggregate 'latest_by_offset'. There is: and_aggr, any, approx_count_distinct, approx_percentile, avg, bit_and, bit_or, bit_xor, bool_and, bool_or, count, count_if, every, first, last, max, max_by, median, min, min_by, mode, or_aggr, percentile, percentile_approx, percentile_cont, some, std, stddev_pop, stddev_samp, sum, var_pop, var_samp, xor_aggr.
+--   line 1: SELECT latest_by_offset(len) AS m FROM tcp [RANGE 1 MINUTE]
+--                  ^^^^^^^^^^^^^^^^^^^^
+
+-- # an aggregate that there is not, by group
+SELECT srcIP, latest_by_offset(len) AS m FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+-- =>
+-- SqlError: query q: 'len' is neither in GROUP BY nor inside an aggregate; 'latest_by_offset' is no aggregate. There is: and_aggr, any, approx_count_distinct, approx_percentile, avg, bit_and, bit_or, bit_xor, bool_and, bool_or, count, count_if, every, first, last, max, max_by, median, min, min_by, mode, or_aggr, percentile, percentile_approx, percentile_cont, some, std, stddev_pop, stddev_samp, sum, var_pop, var_samp, xor_aggr.
+--   line 1: SELECT srcIP, latest_by_offset(len) AS m FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
+--                         ^^^^^^^^^^^^^^^^^^^^
+
+-- # a sink
+CREATE SINK s FROM flows
+-- =>
+-- SqlError: CREATE SINK is not a statement here: results are written by the run, not by a statement: give --sink to headrace run, or sinks= in Python
+--   line 1: CREATE SINK s FROM flows
+--                  ^^^^
+
+-- # replacing a query
+CREATE OR REPLACE QUERY q AS SELECT 1
+-- =>
+-- SqlError: OR REPLACE is not supported: a set is what its script says: change the script; a query that changes needs another name
+--   line 1: CREATE OR REPLACE QUERY q AS SELECT 1
+--           ^^^^^^
+
+-- # a version that is no time
+SELECT t.ts, u.len FROM tcp t JOIN udp VERSION AS OF t.ts AS u ON t.srcIP = u.srcIP
+-- =>
+-- SqlError: query q: expected FOR SYSTEM_TIME AS OF a column, the progressing attribute of another input
+--   line 1: SELECT t.ts, u.len FROM tcp t JOIN udp VERSION AS OF t.ts AS u ON t.srcIP = u.srcIP
+--                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # other names for the columns of a table
+SELECT t.ts, h.o FROM tcp t JOIN hosts AS h(i, o, s) ON t.srcIP = h.i
+-- =>
+-- SqlError: query q: hosts is a table and its columns keep their names: write h.a AS x where it is read
+--   line 1: SELECT t.ts, h.o FROM tcp t JOIN hosts AS h(i, o, s) ON t.srcIP = h.i
+--                                                     ^^^^^^^^^

@@ -8,7 +8,7 @@ SELECT ts FROM tcp WHERE EXISTS (SELECT 1 FROM udp [RANGE 1 MINUTE] WHERE udp.sr
 -- # a join on what falls where time rises
 SELECT x.t FROM (SELECT -time AS t, k FROM ticks) x JOIN ticks y ON x.k = y.k AND x.t = y.time
 -- =>
--- PlanError: query q: nothing bounds this join in time: a row of x could meet rows of y that come at any later time, so it would be kept for ever (-time falls where time rises); bound it in time, like y.time BETWEEN x.ts - INTERVAL 5 MINUTES AND x.ts + INTERVAL 5 MINUTES, or by windows, like x [RANGE 5 MINUTES], y [RANGE 5 MINUTES]
+-- PlanError: query q: nothing bounds this join in time: a row of x could meet rows of y that come at any later time, so it would be kept for ever (-time falls where time rises); bound it in time, like y.time BETWEEN x.ts - 300 AND x.ts + 300, or by windows, like x [RANGE 300], y [RANGE 300]
 
 -- # windows of both inputs with a slide
 SELECT count(*) AS n FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcIP GROUP BY window(a.ts, '2 minutes', '1 minute'), window(b.ts, '1 minute')

@@ -383,3 +383,39 @@ SELECT a.srcIP, count(*) AS n, window.start AS s FROM tcp a JOIN udp b WITHIN 10
 -- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t1 <= t0 +600000000, t0 <= t1 +600000000
 -- q$2: (a.ts = `a.ts`, a.srcIP = `a.srcIP`, b.ts = `b.ts`, greatest(a.ts, b.ts) = GREATEST(`a.ts`, `b.ts`)) from q$1
 -- q: (srcIP = k0, n = a0, s = window_start, window_start, window_end) from q$2 [range 60000000 slide 60000000] by `a.srcIP` of count()
+
+-- # stars without some columns
+SELECT t.* EXCEPT (ts), u.len AS ulen FROM tcp t JOIN udp u ON t.srcIP = u.srcIP AND t.ts = u.ts
+-- =>
+-- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t0 <= t1 +0, t1 <= t0 +0
+-- q: (srcIP = `t.srcIP`, destIP = `t.destIP`, srcPort = `t.srcPort`, len = `t.len`, flags = `t.flags`, name = `t.name`, ulen = `u.len`) from q$1
+
+-- # a star over inputs with columns of one name
+SELECT * EXCEPT (u.ts, u.srcIP, t.len) FROM tcp t JOIN udp u ON t.srcIP = u.srcIP AND t.ts = u.ts
+-- =>
+-- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t0 <= t1 +0, t1 <= t0 +0
+-- q: (ts = `t.ts`, srcIP = `t.srcIP`, destIP = `t.destIP`, srcPort = `t.srcPort`, flags = `t.flags`, name = `t.name`, len = `u.len`) from q$1
+
+-- # two result columns of one name
+SELECT t.srcIP, t.len, u.len FROM tcp t JOIN udp u ON t.srcIP = u.srcIP AND t.ts = u.ts
+-- =>
+-- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t0 <= t1 +0, t1 <= t0 +0
+-- q: (srcIP = `t.srcIP`, t_len = `t.len`, u_len = `u.len`) from q$1
+
+-- # a name that means two equal columns
+SELECT ts, srcIP, t.len + u.len AS total FROM tcp t JOIN udp u WHERE t.srcIP = u.srcIP AND t.ts = u.ts
+-- =>
+-- q$1: inner join of tcp by (`srcIP`) on ts, udp by (`srcIP`) on ts: t0 <= t1 +0, t1 <= t0 +0
+-- q: (ts = `t.ts`, srcIP = `t.srcIP`, total = `t.len` + `u.len`) from q$1 where TRUE
+
+-- # a division of times bounds a join
+SELECT a.v AS one, b.v AS other FROM ticks a JOIN ticks b ON a.k = b.k AND a.time / 60 = b.time / 60
+-- =>
+-- q$1: inner join of ticks by (`k`, `time` / 60) on time, ticks by (`k`, `time` / 60) on time: t1 <= t0 +119, t0 <= t1 +119
+-- q: (one = `a.v`, other = `b.v`) from q$1
+
+-- # a shifted equality
+SELECT a.v AS one, b.v AS other FROM ticks a JOIN ticks b ON a.k = b.k AND a.time = b.time + 1
+-- =>
+-- q$1: inner join of ticks by (`k`) on time, ticks by (`k`) on time: t0 <= t1 +1, t1 <= t0 -1
+-- q: (one = `a.v`, other = `b.v`) from q$1

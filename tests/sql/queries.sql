@@ -254,3 +254,37 @@ CREATE STREAM m (ts TIMESTAMP, link INT) PROGRESSING ON ts SLACK 100 ROWS PER (l
 CREATE QUERY q AS SELECT link FROM m
 -- =>
 -- q: rows (link) from m, no progress
+
+-- # all columns but one
+SELECT * EXCEPT (name, flags) FROM tcp
+-- =>
+-- q: rows (ts, srcIP, destIP, srcPort, len) from tcp, progress on ts
+
+-- # a column replaced and one renamed
+SELECT t.* REPLACE (len * 8 AS len) RENAME (srcIP AS sender) FROM tcp AS t
+-- =>
+-- q: rows (ts, sender = srcIP, destIP, srcPort, len = len * 8, flags, name) from tcp, progress on ts
+
+-- # columns of a stream under other names
+SELECT x.sender, sum(x.bytes) AS bytes FROM udp [RANGE 1 MINUTE] AS x(at, sender, bytes) GROUP BY x.sender
+-- =>
+-- q$1: rows (at = ts, sender = srcIP, bytes = len) from udp, progress on at
+-- q: (sender = k0, bytes = a0, window_start, window_end) from q$1 [range 60000000 slide 60000000] by sender of sum(bytes)
+
+-- # columns of a windowed sub-select under other names
+SELECT ip, most FROM (SELECT srcIP, max(cnt) AS m FROM flows GROUP BY srcIP) AS x(ip, most)
+-- =>
+-- q$1: (srcIP = k0, m = a0, window_start, window_end) from flows, same window by srcIP of max(cnt)
+-- q$2: (ip = `srcIP`, most = `m`, window_start, window_end) from q$1
+-- q: (ip, most, window_start, window_end) from q$2
+
+-- # columns of a union under other names
+SELECT a, b FROM (SELECT ts, srcIP FROM tcp UNION ALL SELECT ts, srcIP FROM udp) AS x(a, b)
+-- =>
+-- q: rows (a = ts, b = srcIP) from tcp + (a = ts, b = srcIP) from udp, progress on a
+
+-- # what aggregates are given
+SELECT percentile(len, 0.5, flags) AS a, percentile_cont(0.1) WITHIN GROUP (ORDER BY len DESC) AS b, max_by(name, len, 3) AS c,
+  median(DISTINCT len) AS d, mode() WITHIN GROUP (ORDER BY len DESC) AS e, min(DISTINCT len) AS f FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- q: (a = a0, b = a1, c = a2, d = a3, e = a4, f = a5, window_start, window_end) from tcp [range 60000000 slide 60000000] of percentile_weighted(len, flags, 0.5), percentile_desc(len, 0.1), max_by_k(name, len, 3), median_distinct(len), mode_desc(len), min(len)

@@ -234,7 +234,7 @@ SELECT count(*) AS n FROM tcp [RANGE 1 MINUTE ORIGIN 'soon']
 -- # session windows
 SELECT count(*) AS n FROM tcp GROUP BY session_window(ts, '5 minutes')
 -- =>
--- SqlError: query q: session windows are not supported
+-- SqlError: query q: session windows are not supported; write a RANGE, like [RANGE 10 MINUTES], and GROUP BY the key
 --   line 1: SELECT count(*) AS n FROM tcp GROUP BY session_window(ts, '5 minutes')
 --                                                  ^^^^^^^^^^^^^^^^^
 
@@ -400,3 +400,80 @@ SELECT count(*) AS n FROM (SELECT CAST(ts AS STRING) AS t FROM tcp) [RANGE 1 MIN
 SELECT count(*) AS n FROM (SELECT abs(time) AS t FROM ticks) [RANGE 10]
 -- =>
 -- PlanError: query q: ticks has no progressing attribute left (ABS(time) is no function that is known to keep the order of time), so the window could never close: keep it in the SELECT of the sub-select
+
+-- # a function in FROM, as in Flink
+SELECT srcIP, count(*) AS n FROM TABLE(TUMBLE(TABLE tcp, DESCRIPTOR(ts), INTERVAL '10' SECONDS)) GROUP BY window_start, window_end, srcIP
+-- =>
+-- q: (srcIP = k0, n = a0, window_start, window_end) from tcp [range 10000000 slide 10000000] by srcIP of count()
+
+-- # a function in FROM, as in RisingWave
+SELECT count(*) AS n FROM HOP(tcp, ts, INTERVAL '1' MINUTE, INTERVAL '5' MINUTES) AS t GROUP BY t.window_start
+-- =>
+-- q: (n = a0, window_start, window_end) from tcp [range 300000000 slide 60000000] of count()
+
+-- # cumulating windows as a function
+SELECT count(*) AS n FROM TABLE(CUMULATE(TABLE tcp, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTES))
+-- =>
+-- q: (n = a0, window_start, window_end) from tcp [range all slide 60000000 reset 300000000] of count()
+
+-- # sessions as a function
+SELECT count(*) AS n FROM TABLE(SESSION(TABLE tcp, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+-- =>
+-- SqlError: session windows are not supported; write a window behind its stream, like bid [RANGE 10 SECONDS]
+--   line 1: SELECT count(*) AS n FROM TABLE(SESSION(TABLE tcp, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+--                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a window function without a length
+SELECT count(*) AS n FROM TUMBLE(tcp, ts)
+-- =>
+-- SqlError: expected TUMBLE(TABLE bid, DESCRIPTOR(ts), <length>), with the name of a stream or query; write a window behind its stream, like bid [RANGE 10 SECONDS]
+--   line 1: SELECT count(*) AS n FROM TUMBLE(tcp, ts)
+--                                     ^^^^^^^^^^^^^^^
+
+-- # the time alone
+SELECT time, k, count(*) AS n FROM ticks GROUP BY time, k
+-- =>
+-- q: (time = window_start, k = k0, n = a0, window_start, window_end) from ticks [range 1 slide 1] by k of count()
+
+-- # a timestamp alone under another name
+SELECT ts AS at, count(*) AS n FROM tcp GROUP BY at
+-- =>
+-- q: (at = window_start, n = a0, window_start, window_end) from tcp [range 1 slide 1] of count()
+
+-- # no window over integers
+SELECT count(*) AS n FROM ticks
+-- =>
+-- PlanError: query q: no window: the aggregate over ticks would never be complete, and its state never purged. Write FROM stream [RANGE 600 SLIDE 60], or RANGE ALL for a landmark window
+
+-- # a window after an aggregate over a sub-select
+SELECT srcIP, sum(l) AS s [RANGE 5 MINUTES] FROM (SELECT ts, srcIP, len AS l FROM tcp) AS x GROUP BY srcIP
+-- =>
+-- q$1: rows (ts, srcIP, l = len) from tcp, progress on ts
+-- q: (srcIP = k0, s = a0, window_start, window_end) from q$1 [range 300000000 slide 300000000] by srcIP of sum(l)
+
+-- # windows after an aggregate and inside the sub-select
+SELECT srcIP, sum(s) AS s [RANGE 10 MINUTES] FROM (SELECT srcIP, sum(len) AS s FROM tcp [RANGE 5 MINUTES] GROUP BY srcIP) GROUP BY srcIP
+-- =>
+-- q$1: (srcIP = k0, s = a0, window_start, window_end) from tcp [range 300000000 slide 300000000] by srcIP of sum(len)
+-- q: (srcIP = k0, s = a0, window_start, window_end) from q$1 [range 600000000 slide 600000000] by srcIP of sum(s)
+
+-- # PA
+SELECT count(*) AS n FROM tcp [RANGE 5 MINUTES, PA ts]
+-- =>
+-- SqlError: PA names the progressing attribute of a stream, which is said once, with PROGRESSING ON; leave it out, or write WA and the attribute
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 5 MINUTES, PA ts]
+--                                                           ^^
+
+-- # RATTR
+SELECT count(*) AS n FROM tcp [RANGE 5 MINUTES, RATTR ts]
+-- =>
+-- SqlError: RATTR and SATTR name what RANGE and SLIDE are counted in, which is the progressing attribute; leave them out, or write WATTR and the attribute
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 5 MINUTES, RATTR ts]
+--                                                           ^^^^^
+
+-- # a number of rows
+SELECT count(*) AS n FROM tcp [RANGE 5 ROWS]
+-- =>
+-- SqlError: windows of a number of rows are not supported; a window is a RANGE of the progressing attribute, like [RANGE 10 MINUTES SLIDE 1 MINUTE]
+--   line 1: SELECT count(*) AS n FROM tcp [RANGE 5 ROWS]
+--                                                  ^^^^

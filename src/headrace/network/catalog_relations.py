@@ -41,6 +41,8 @@ class CatalogRelations:
         """An item of FROM."""
         if not isinstance(node, exp.Table):
             raise self.fail(node, "a sub-select in FROM: across sites, a query reads streams by name")
+        if node.args.get("alias") and node.args["alias"].columns:
+            raise self.fail(node.args["alias"], "column names behind AS: across sites, columns keep their names")
         stream = self._find_stream(node)
         uses = 1 + sum(name.partition("#")[0] == stream.name for name in self.rows)
         name = stream.name if uses == 1 else f"{stream.name}#{uses}"

@@ -33,11 +33,12 @@ from headrace.sql import CreateQuery, CreateStream, CreateTable, parse_script
 from headrace.sql.bind_temporal import is_versioned
 from headrace.sql.collect_join import JoinClauses, collect_join
 from headrace.sql.error_places import error, point_at
+from headrace.sql.expand_star import read_star
 from headrace.sql.join_conditions import Conditions
 from headrace.sql.join_names import join_nothing, used_columns
 from headrace.sql.join_times import JoinTimes
 from headrace.sql.scope import Fail
-from headrace.sql.select_parts import gather_items, gather_subselects, refuse_clauses
+from headrace.sql.select_parts import gather_items, gather_subselects
 
 WIDTHS = {
     "boolean": 1,
@@ -129,7 +130,6 @@ def collect_query(
     )
     if not isinstance(select, exp.Select):
         raise fail(None, f"a {select.key.upper()}: {_SPJ}")
-    refuse_clauses(select, fail)
     for part in ("group", "having", "distinct"):
         if select.args.get(part):
             raise fail(select.args[part], f"{part.upper()}: {_SPJ}")
@@ -147,6 +147,9 @@ def collect_query(
     clauses = collect_join(select, items, (), fail, fail_at, alike=False)
     times = JoinTimes(relations.graph, clauses.conjuncts, fail_at)
     conditions = times.sort_pooled([join_nothing(i) for i in items], clauses.conjuncts)
+    for e in select.expressions:
+        if (star := read_star(e)) is not None and any(star[0].args.values()):
+            raise fail(e, f"* with EXCEPT, REPLACE or RENAME: {_SPJ}; list the columns")
     stars = [e for e in select.expressions if isinstance(e, exp.Star) or isinstance(e.this, exp.Star)]
     named = {str(e.args["table"].name).lower() for e in stars if isinstance(e, exp.Column)}
     everything = any(isinstance(e, exp.Star) for e in stars)

@@ -39,6 +39,9 @@ def check_plan(plan: Plan) -> Plan:
     return plan
 
 
+_EXAMPLES = {"us": "RANGE 10 MINUTES SLIDE 1 MINUTE", "int": "RANGE 600 SLIDE 60"}  # by what times are
+
+
 def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) -> None:
     name = describe_input(graph, relation.input)
     if relation.joint:
@@ -48,7 +51,7 @@ def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) 
     if relation.window is None:
         raise PlanError(
             f"no window: the aggregate over {name} would never be complete, and its state never purged. "
-            "Write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE], or RANGE ALL for a landmark window"
+            f"Write FROM stream [{_EXAMPLES[relation.unit]}], or RANGE ALL for a landmark window"
         )
     why = explain_no_progress(graph, relation.input, relation.on if progress else None)
     if not progress:

@@ -10,7 +10,9 @@ the same three expressions, so an aggregate that is right in one place is right 
 * `first`, `last`, `min_by`, `max_by` keep the winning (order, value) pair; ties go to the smaller (larger)
   value, so that the answer does not depend on how rows were split into batches.
 * Holistic aggregates (exact distinct, median, percentiles, mode) keep the values themselves, as a list;
-  their state is as large as their input. `percentile_approx` is answered exactly that way too.
+  their state is as large as their input. `percentile_approx` is answered exactly that way too, and so is every aggregate
+  to which DISTINCT makes a difference.
+* `max_by(x, y, k)` and `min_by(x, y, k)` keep the k best pairs.
 * `approx_count_distinct(x[, rsd])` keeps the k smallest distinct hashes (a KMV sketch, k = 1/rsd² + 2):
   exact below k, bounded state above.
 
@@ -20,6 +22,7 @@ DECIMAL(p+4,s+4).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,9 +97,12 @@ def result_type(call: Call, types: Sequence[str], user: Mapping[str, UserAggrega
     if not types:
         raise PlanError(f"{call.text}: an argument is missing")
     kind = types[0]
+    if function.startswith(("max_by_k", "min_by_k")):
+        return f"array<{kind}>"
+    exact = function.startswith("percentile") and not function.startswith("percentile_approx")
     if function.startswith("percentile") and call.parameters and isinstance(call.parameters[0], str):
-        return f"array<{'double' if function == 'percentile' else kind}>"
-    if function.startswith(("var", "stddev", "median")) or function == "percentile":
+        return f"array<{'double' if exact else kind}>"
+    if function.startswith(("var", "stddev", "median")) or exact:
         return "double"
     if function.startswith(("sum", "avg")):
         if is_decimal(kind):
@@ -198,6 +204,15 @@ def _variance(final: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
     return build
 
 
+def _variance_distinct(final: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
+    moments = "{'n': len({0})::DOUBLE, 's': list_aggregate({0}, 'var_pop') * len({0}) + list_avg({0}) * 0}"
+
+    def build(call: Call, types: tuple[str, ...]) -> Decomposed:
+        return _keep_values(_double(types[0]), fill(final, {"0": moments}), distinct=True)
+
+    return build
+
+
 def _by_order(pick: str, order: str, value: str, where: str = "") -> Decomposed:
     pair = f"{pick}({{'o': {order}, 'v': {value}}}){where}"
     return Decomposed((Partial(pair, f"{pick}({{p}})"),), "({0}).v")
@@ -214,14 +229,27 @@ def _extreme(pick: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
     return build
 
 
-def _values(final: str, distinct: bool = False) -> Callable[[Call, tuple[str, ...]], Decomposed]:
-    sub = f"list({'DISTINCT ' if distinct else ''}{{0}}) FILTER (WHERE {{0}} IS NOT NULL)"
-    merge = "list_distinct(flatten(list({p})))" if distinct else "flatten(list({p}))"
+def _best_by(descending: bool) -> Callable[[Call, tuple[str, ...]], Decomposed]:
+    """The values of the k largest (smallest) orders, best first; ties go to the larger (smaller) value."""
 
     def build(call: Call, types: tuple[str, ...]) -> Decomposed:
-        return Decomposed((Partial(sub, merge),), final)
+        pair = f"{{'o': {order_key('{1}', types[1])}, 'v': {{0}}}}"
+        (values,) = _keep_values(pair, "", call.function.endswith("_distinct"), "{1} IS NOT NULL").partials
+        best = f"list_slice(list_sort(%s, '{'DESC' if descending else 'ASC'}'), 1, {call.parameters[0]})"
+        return Decomposed((Partial(best % values.sub, best % values.merge),), "list_transform({0}, lambda hr_x: hr_x.v)")
 
     return build
+
+
+def _keep_values(value: str, final: str, distinct: bool, where: str = "") -> Decomposed:
+    """The values themselves, or each of them once, where they are not NULL or `where` says so."""
+    sub = f"list({'DISTINCT ' if distinct else ''}{value}) FILTER (WHERE {where or f'{value} IS NOT NULL'})"
+    merge = "list_distinct(flatten(list({p})))" if distinct else "flatten(list({p}))"
+    return Decomposed((Partial(sub, merge),), final)
+
+
+def _values(final: str, distinct: bool = False) -> Callable[[Call, tuple[str, ...]], Decomposed]:
+    return lambda call, types: _keep_values("{0}", final, distinct)
 
 
 def _count_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
@@ -246,14 +274,57 @@ def _avg_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 
 def _percentile(call: Call, types: tuple[str, ...]) -> Decomposed:
-    q = call.parameters[0] if call.parameters else 0.5
-    return _values(f"list_aggregate(({{0}})::DOUBLE[], 'quantile_cont', {_fractions(q, call)})")(call, types)
+    q, distinct = call.parameters[0] if call.parameters else 0.5, call.function.endswith("_distinct")
+    final = f"list_aggregate(({{0}})::DOUBLE[], 'quantile_cont', {_fractions(q, call)})"
+    return _keep_values(_double(types[0]) if distinct else "{0}", final, distinct)
+
+
+def _percentile_desc(call: Call, types: tuple[str, ...]) -> Decomposed:
+    """Of values in falling order: the same positions, counted from the largest."""
+    values = "list_sort(({0})::DOUBLE[], 'DESC')"
+
+    def at(q: float) -> str:
+        place = f"({q!r} * (len({{0}}) - 1))"
+        low, high = (f"({values})[{function}({place})::BIGINT + 1]" for function in ("floor", "ceil"))
+        return _interpolate(low, high, place)
+
+    return _keep_values("{0}", f"CASE WHEN {{0}} IS NOT NULL THEN {_of_each(call, at)} END", distinct=False)
+
+
+def _percentile_weighted(call: Call, types: tuple[str, ...]) -> Decomposed:
+    """Each value as often as its frequency says; NULL if one is negative."""
+    if types[1] not in INTEGERS:
+        raise PlanError(f"{call.text}: the frequency is a whole number, not {types[1]}")
+    row, wanted = f"{{'v': {_double(types[0])}, 'f': {{1}}}}", f"{_double(types[0])} IS NOT NULL AND {{1}} <> 0"
+
+    def at(q: float) -> str:
+        place = f"({q!r} * (hr_n - 1))"
+        low, high = (f"min(hr_v) FILTER (WHERE hr_until > {function}({place}))" for function in ("floor", "ceil"))
+        return _interpolate(low, high, f"max({place})")
+
+    counted = (
+        "SELECT hr_r.v AS hr_v, hr_r.f AS hr_f, sum(hr_r.f) OVER (ORDER BY hr_r.v) AS hr_until, sum(hr_r.f) OVER () AS hr_n "
+        "FROM (SELECT unnest({0}) AS hr_r)"
+    )
+    final = f"(SELECT CASE WHEN min(hr_f) > 0 THEN {_of_each(call, at)} END FROM ({counted}))"
+    return _keep_values(row, final, call.function.endswith("_distinct"), wanted)
+
+
+def _interpolate(low: str, high: str, place: str) -> str:
+    """Between the values at the places before and after, as Spark does."""
+    between = f"(ceil({place}) - {place}) * {low} + ({place} - floor({place})) * {high}"
+    return f"CASE WHEN {low} = {high} THEN {low} ELSE {between} END"
+
+
+def _of_each(call: Call, at: Callable[[float], str]) -> str:
+    """What `at` says of the percentage, or a list of it for each of several."""
+    found = json.loads(_fractions(call.parameters[0], call))
+    return f"[{', '.join(map(at, found))}]" if isinstance(found, list) else at(found)
 
 
 def _percentile_approx(call: Call, types: tuple[str, ...]) -> Decomposed:
-    return _values(f"list_aggregate({{0}}, 'quantile_disc', {_fractions(call.parameters[0], call)})")(
-        call, types
-    )
+    final = f"list_aggregate({{0}}, 'quantile_disc', {_fractions(call.parameters[0], call)})"
+    return _keep_values("{0}", final, call.function.endswith("_distinct"))
 
 
 def _fractions(q: float | str, call: Call) -> str:
@@ -280,6 +351,12 @@ def _approx_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
     return Decomposed((Partial(sub, merge),), final)
 
 
+_SPREADS = {
+    "var_samp": "CASE WHEN ({0}).n > 1 THEN ({0}).s / (({0}).n - 1) END",
+    "var_pop": "CASE WHEN ({0}).n > 0 THEN ({0}).s / ({0}).n END",
+    "stddev_samp": "CASE WHEN ({0}).n > 1 THEN sqrt(({0}).s / (({0}).n - 1)) END",
+    "stddev_pop": "CASE WHEN ({0}).n > 0 THEN sqrt(({0}).s / ({0}).n) END",
+}
 _BUILDERS: dict[str, Callable[[Call, tuple[str, ...]], Decomposed]] = {
     "count": _count,
     "count_if": _count_if,
@@ -287,23 +364,26 @@ _BUILDERS: dict[str, Callable[[Call, tuple[str, ...]], Decomposed]] = {
     "avg": _avg,
     **{name: _extreme(name) for name in ("min", "max")},
     **{name: _same(name) for name in ("bit_or", "bit_and", "bit_xor", "bool_and", "bool_or")},
-    "var_samp": _variance("CASE WHEN ({0}).n > 1 THEN ({0}).s / (({0}).n - 1) END"),
-    "var_pop": _variance("CASE WHEN ({0}).n > 0 THEN ({0}).s / ({0}).n END"),
-    "stddev_samp": _variance("CASE WHEN ({0}).n > 1 THEN sqrt(({0}).s / (({0}).n - 1)) END"),
-    "stddev_pop": _variance("CASE WHEN ({0}).n > 0 THEN sqrt(({0}).s / ({0}).n) END"),
+    **{name: _variance(final) for name, final in _SPREADS.items()},
+    **{f"{name}_distinct": _variance_distinct(final) for name, final in _SPREADS.items()},
     "first": lambda c, t: _by_order("min", "{t}", "{0}", _filter(c)),
     "last": lambda c, t: _by_order("max", "{t}", "{0}", _filter(c)),
     "first_ignore_nulls": lambda c, t: _by_order("min", "{t}", "{0}", " FILTER (WHERE {0} IS NOT NULL)"),
     "last_ignore_nulls": lambda c, t: _by_order("max", "{t}", "{0}", " FILTER (WHERE {0} IS NOT NULL)"),
     "min_by": lambda c, t: _by_order("min", order_key("{1}", t[1]), "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
     "max_by": lambda c, t: _by_order("max", order_key("{1}", t[1]), "{0}", " FILTER (WHERE {1} IS NOT NULL)"),
+    **{f"{name}_k{end}": _best_by(name == "max_by") for name in ("max_by", "min_by") for end in ("", "_distinct")},
     "count_distinct": _count_distinct,
     "sum_distinct": _sum_distinct,
     "avg_distinct": _avg_distinct,
-    "median": _percentile,
-    "percentile": _percentile,
-    "percentile_approx": _percentile_approx,
+    "bit_xor_distinct": _values("list_aggregate({0}, 'bit_xor')", distinct=True),
+    "count_if_distinct": lambda c, t: Decomposed((Partial("bool_or({0})", "bool_or({p})"),), "coalesce({0}, false)::BIGINT"),
+    **dict.fromkeys(("median", "median_distinct", "percentile", "percentile_distinct"), _percentile),
+    "percentile_desc": _percentile_desc,
+    **dict.fromkeys(("percentile_weighted", "percentile_weighted_distinct"), _percentile_weighted),
+    **dict.fromkeys(("percentile_approx", "percentile_approx_distinct"), _percentile_approx),
     "mode": _values("list_aggregate(list_sort({0}), 'mode')"),
+    "mode_desc": _values("list_aggregate(list_sort({0}, 'DESC'), 'mode')"),
     "approx_count_distinct": _approx_distinct,
 }
 

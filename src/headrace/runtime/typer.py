@@ -43,11 +43,13 @@ from headrace.runtime.spark_faults import quiet
 _BUCKET = re.compile(r"\b_bucket\(", re.IGNORECASE)
 _UNKNOWN = re.compile(r"UNRESOLVED_ROUTINE.*?`(\w+)`")
 _SPARK = {
-    "count_distinct": "count(DISTINCT {})",
-    "sum_distinct": "sum(DISTINCT {})",
-    "avg_distinct": "avg(DISTINCT {})",
-    "first_ignore_nulls": "first({})",
-    "last_ignore_nulls": "last({})",
+    "first_ignore_nulls": "first",
+    "last_ignore_nulls": "last",
+    "percentile_desc": "percentile",
+    "percentile_weighted": "percentile",
+    "mode_desc": "mode",
+    "max_by_k": "max_by",
+    "min_by_k": "min_by",
 }
 
 
@@ -163,9 +165,12 @@ class SparkTyper:
         if call.function in self.user:
             return f"max(CAST(NULL AS {spark_name(self.user[call.function].returns)}))"
         arguments = [spark_sql(a) for a in call.arguments]
-        arguments += [str(p) if isinstance(p, str) else _number(p) for p in call.parameters]
-        text = ", ".join(arguments) or "*"
-        return _SPARK.get(call.function, call.function + "({})").format(text)
+        constants = [str(p) if isinstance(p, str) else _number(p) for p in call.parameters]
+        function = call.function.removesuffix("_distinct")
+        at = 1 if function == "percentile_weighted" else len(arguments)  # the frequency comes after the percentage
+        text = ", ".join([*arguments[:at], *constants, *arguments[at:]]) or "*"
+        distinct = "DISTINCT " if function != call.function else ""
+        return f"{_SPARK.get(function, function)}({distinct}{text})"
 
     def _analyse(self, name: str, sql: str) -> StructType:
         try:

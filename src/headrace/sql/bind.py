@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, PlanError, SqlError
-from headrace.logical.functions import NAMES, nearest_aggregate
+from headrace.logical.functions import NAMES, nearest_aggregate, there_is
 from headrace.logical.graph import (
     WINDOW_COLUMNS,
     Aggregate,
@@ -44,8 +44,8 @@ from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.join_names import FromItem
 from headrace.sql.names import check_new_name, fold_name
-from headrace.sql.scope import Scope, with_window, written
-from headrace.sql.select_parts import SubSelect, gather_items, gather_subselects, refuse_clauses
+from headrace.sql.scope import Scope, unique, with_window, written
+from headrace.sql.select_parts import SubSelect, gather_items, gather_subselects
 from headrace.sql.statements import CreateQuery, CreateStream, CreateTable, Statement
 from headrace.sql.window_clause import bracket_window
 from headrace.windows import WindowSpec
@@ -148,7 +148,6 @@ class Binder:
     def _body(self, body: exp.Expr, name: str) -> Relation:
         if isinstance(body, exp.Subquery):
             return self._body(body.this, name)
-        refuse_clauses(body, self._fail)
         if isinstance(body, exp.Union):
             return self._union(body, name)
         if not isinstance(body, exp.Select):
@@ -227,7 +226,7 @@ class Binder:
     # -- FROM --------------------
     def _item(self, node: exp.Expr) -> FromItem:
         if isinstance(node, exp.Subquery):
-            relation = self._body(node.this, self._name_part())
+            relation = self._rename_columns(self._body(node.this, self._name_part()), node)
             return FromItem(relation, node.alias or relation.name, node)
         if not isinstance(node, exp.Table):
             raise self._fail(node, "FROM takes a stream, a query or a sub-select")
@@ -240,7 +239,21 @@ class Binder:
         if name in self.tables:
             check_table_item(node, self.tables[name], self._fail, lambda at, end, m: error(self._script, at, end, m))
             return FromItem(self.tables[name], node.alias_or_name, node)
-        return FromItem(self.relations[name], node.alias_or_name, node)
+        return FromItem(self._rename_columns(self.relations[name], node), node.alias_or_name, node)
+
+    def _rename_columns(self, relation: Relation, node: exp.Expr) -> Relation:
+        """`AS b(x, y)`: the columns of an item under other names. The bounds of its window keep theirs where none is given."""
+        names = [n.name for n in node.args["alias"].columns] if node.args.get("alias") else []
+        if not names:
+            return relation
+        own = [c for c in relation.columns if c not in WINDOW_COLUMNS] if self.graph().is_windowed(relation.name) else []
+        columns = own if len(names) == len(own) else list(relation.columns)
+        if len(names) != len(columns):
+            what = f"{node.alias} has {len(columns)} columns, ({', '.join(columns)})"
+            raise self._fail(node.args["alias"], f"{what}, and {len(names)} names are given")
+        pairs = zip(names, columns, strict=True)
+        outputs = unique([(new, exp.column(exp.to_identifier(old, quoted=True))) for new, old in pairs])
+        return self._add_part(self._select_rows(self._name_part(), relation, outputs, None))
 
     def _join(
         self, select: exp.Select, items: list[FromItem], subselects: list[SubSelect]
@@ -286,14 +299,6 @@ class Binder:
         if where is not None and (bad := scope.aggregate_in(where)) is not None:
             raise self._fail(bad, "an aggregate in WHERE: use HAVING")
         group = select.args.get("group")
-        sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
-        if group is not None and (
-            any(group.args.get(k) for k in ("rollup", "cube", "grouping_sets", "all", "totals"))
-            or any(isinstance(e, sets) for e in group.expressions)
-        ):
-            raise self._fail(
-                group, "GROUP BY takes expressions; ROLLUP, CUBE and GROUPING SETS are not supported"
-            )
         grouped = (
             group is not None
             or scope.aggregate_in(*select.expressions, select.args.get("having")) is not None
@@ -364,6 +369,8 @@ class Binder:
         for call in select.find_all(exp.Anonymous):
             if near := nearest_aggregate(call.name, self.user_defined):
                 return self._fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
+        if (other := next(select.find_all(exp.Anonymous), None)) is not None:
+            return self._fail(other, f"a window with nothing to aggregate: there is no aggregate {other.name!r}." + there_is())
         return PlanError(
             "a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, "
             "or leave the window out"

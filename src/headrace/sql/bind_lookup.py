@@ -27,11 +27,14 @@ def is_table(item: FromItem) -> bool:
 def check_table_item(
     node: exp.Expr, table: StaticTable, fail: Fail, fail_at: Callable[[int, int, str], SqlError]
 ) -> None:
-    """Refuse clauses that are about time."""
+    """Refuse clauses that are about time, and other names for columns."""
     for clause in ("stream_window", "within"):
         found = node.args.get(clause)
         if found is not None:
             raise fail_at(found.start, found.end, f"{table.name} is a table and has no time; leave this out")
+    if node.args.get("alias") and node.args["alias"].columns:
+        what = f"{table.name} is a table and its columns keep their names"
+        raise fail(node.args["alias"], f"{what}: write {node.alias}.a AS x where it is read")
     version = node.args.get("version")
     if version is not None:
         raise fail(node, f"{table.name} is a table and has one version; leave FOR SYSTEM_TIME out, or make it a stream")

@@ -41,7 +41,8 @@ def find_moment(item: FromItem, names: JoinNames, fail: Fail) -> str:
     """The column of the join that AS OF names."""
     version = item.node.args["version"]
     column = version.expression
-    if str(version.args.get("kind")).upper() != "AS OF" or not isinstance(column, exp.Column):
+    kind = str(version.this).upper(), str(version.args.get("kind")).upper()
+    if kind != ("TIMESTAMP", "AS OF") or not isinstance(column, exp.Column):
         raise fail(item.node, "expected FOR SYSTEM_TIME AS OF a column, the progressing attribute of another input")
     return names.flatten(column).name
 

@@ -82,6 +82,7 @@ def collect_join(
     names = JoinNames(items, fail, window is not None)
     select = select.copy()
     where = split_conjuncts(select.args["where"].this) if select.args.get("where") else []
+    names.equal = _equal_columns([*where, *(c for i in items if i.on is not None for c in split_conjuncts(i.on))])
     plain = [names.flatten(c) for c in where if not any(c is node or c == node for node, _, _ in subselects)]
     grouped = select.args.get("group")
     names.windows |= (
@@ -108,6 +109,17 @@ def collect_join(
         subselects=tuple(_subselect_join(names, *each) for each in subselects),
         shown=frozenset(shown),
     )
+
+
+def _equal_columns(conjuncts: Sequence[exp.Expr]) -> list[set[str]]:
+    """Columns with the names of their inputs, by what equalities between two of them say."""
+    groups: list[set[str]] = []
+    for node in conjuncts:
+        ends = [node.this, node.expression] if isinstance(node, exp.EQ) else []
+        if len(ends) == 2 and all(isinstance(e, exp.Column) and e.table for e in ends):
+            both = {f"{e.table}.{e.name}".lower() for e in ends}
+            groups = [*(g for g in groups if not g & both), both.union(*(g for g in groups if g & both))]
+    return groups
 
 
 def speaks_of_windows(node: exp.Expr) -> bool:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.errors import SqlError
-from headrace.logical.functions import aggregate_call, nearest_aggregate
+from headrace.logical.functions import aggregate_call, nearest_aggregate, there_is
 from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation, Rows
 from headrace.logical.read_length import EXACT_UNITS
 from headrace.logical.rewrite import substitute, top_down
+from headrace.sql.expand_star import read_star
 from headrace.sql.scope import Scope, output_name, unique, with_window, written
-from headrace.sql.window_clause import GroupWindow, group_window, spell_start
+from headrace.sql.window_clause import GroupWindow, group_window, spell_start, tick_window
 from headrace.windows import Sliding, WindowSpec
 
 
@@ -41,6 +42,7 @@ class Grouping:
             self._group(node)
         if self.boxes:
             self._check_boxes()
+        self._take_tick()
         # what can be a key when its names are resolved; `st.a` is a column before, and a field after
         self.key_types = {type(k) for k in self.keys} | {exp.Column}
 
@@ -72,13 +74,24 @@ class Grouping:
             self.boxes += [(w, self._add_start(w)) for w in (self.window, found) if w is not None]
             self.window = None
             return
-        if self.windowed and isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS:
-            return  # the window of the input is always part of the grouping
+        bounds = isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS
+        if bounds and (self.windowed or (self.bracket is not None and node.name.lower() not in self.scope.columns)):
+            return  # the window, of the input or of this SELECT, is always part of the grouping
         resolved = self.scope.resolve(node)
         if resolved not in self.keys:
             self.keys.append(resolved)
         if name:
             self.key_names[name.lower()] = resolved
+
+    def _take_tick(self) -> None:
+        """`GROUP BY time` without another window is one of a single tick."""
+        times = [k for k in self.keys if isinstance(k, exp.Column) and k.name in self.times]
+        if not times or self.window is not None or self.boxes or self.bracket is not None or self.windowed or self.find_joint():
+            return
+        self.keys.remove(times[0])
+        names = [n for n, key in self.key_names.items() if key == times[0]]
+        self.key_names = {n: key for n, key in self.key_names.items() if n not in names}
+        self.window = tick_window(times[0].name, times[0], next(iter(names), None))
 
     def _check_boxes(self) -> None:
         """Of several windows without a name none is `window`."""
@@ -121,8 +134,8 @@ class Grouping:
     def aggregate(self, name: str, source: Relation, on: str | None) -> Aggregate:
         outputs: list[Output] = []
         for i, e in enumerate(self.select.expressions):
-            if isinstance(e, exp.Star):
-                raise self.scope.fail(None, "SELECT * with GROUP BY: name the columns")
+            if read_star(e) is not None:
+                raise self.scope.fail(e, "SELECT * with GROUP BY: name the columns")
             outputs.append((output_name(e, i), self._output(e.unalias())))
         having = self.select.args.get("having")
         condition = self._output(having.this, aliases=True) if having is not None else None
@@ -145,7 +158,7 @@ class Grouping:
         """An expression over k0…, a0… and the window columns."""
 
         def visit(child: exp.Expr) -> exp.Expr:
-            call = aggregate_call(child, self.scope.user_defined)
+            call = aggregate_call(child, self.scope.user_defined, self.scope.fail)
             if call is not None:
                 return self._call(call)
             if isinstance(child, exp.AggFunc):
@@ -174,6 +187,9 @@ class Grouping:
         call = argument.find_ancestor(exp.Anonymous)
         if call is not None and (near := nearest_aggregate(call.name, self.scope.user_defined)):
             raise self.scope.fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
+        if call is not None and call.find_ancestor(exp.AggFunc) is None:
+            what = f"{written(argument)!r} is neither in GROUP BY nor inside an aggregate"
+            raise self.scope.fail(call, f"{what}; {call.name!r} is no aggregate." + there_is())
 
     def _call(self, call: Call) -> exp.Expr:
         if (inner := self.scope.aggregate_in(*call.arguments, call.where)) is not None:

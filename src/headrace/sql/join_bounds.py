@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from headrace.errors import PlanError
-from headrace.logical.graph import Graph
+from headrace.logical.graph import Graph, StaticTable
 from headrace.logical.progress_columns import explain_no_progress, find_progress
 from headrace.logical.time_bounds import CommonWindow, Gap, TimeBounds
 from headrace.sql.join_conditions import Conditions
@@ -21,9 +21,10 @@ from headrace.sql.join_names import Joined, join_column
 from headrace.sql.join_times import JoinTimes, spell_ticks
 
 _SUGGESTION = (
-    "bound it in time, like {b}.{bt} BETWEEN {a}.{at} - INTERVAL 5 MINUTES AND {a}.{at} + INTERVAL 5 MINUTES, or by windows, "
-    "like {a} [RANGE 5 MINUTES], {b} [RANGE 5 MINUTES]"
+    "bound it in time, like {b}.{bt} BETWEEN {a}.{at} - {length} AND {a}.{at} + {length}, or by windows, "
+    "like {a} [RANGE {range}], {b} [RANGE {range}]"
 )
+_LENGTHS = {"us": ("INTERVAL 5 MINUTES", "5 MINUTES"), "int": ("300", "300")}  # by what times are
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,8 @@ def refuse_unbounded(graph: Graph, parts: Sequence[Joined], bounds: TimeBounds) 
     found = bounds.find_unbounded() or (0, 1)
     one, two = (parts[i].items[0] for i in found)
     times = [next(iter(find_progress(graph, x.relation.name)), "ts") for x in (one, two)]
-    advice = _SUGGESTION.format(a=one.alias, b=two.alias, at=times[0], bt=times[1])
+    length, range_ = _LENGTHS[one.relation.unit if not isinstance(one.relation, StaticTable) else "us"]
+    advice = _SUGGESTION.format(a=one.alias, b=two.alias, at=times[0], bt=times[1], length=length, range=range_)
     still = [x.relation.name for x in (one, two) if not find_progress(graph, x.relation.name)]
     why = next((w for name in still if (w := explain_no_progress(graph, name))), "")
     raise PlanError(

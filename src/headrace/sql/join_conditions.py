@@ -237,10 +237,10 @@ class ConditionSorter:
             if word in EXACT_UNITS:
                 return time, EXACT_UNITS[word], 0, True
             return (time, _LONGEST[word], 0, False) if word in _LONGEST else None
-        if isinstance(node, exp.IntDiv) and isinstance(node.this, exp.Column) and self.unit == "int":
+        if isinstance(node, (exp.Div, exp.IntDiv)) and isinstance(node.this, exp.Column) and self.unit == "int":
             time, length = self.times.get(node.this.name), read_length(node.expression, "int")
             if time is not None and length is not None and length > 0:
-                return time, 2 * length, 0, False  # towards zero, so two lengths around it
+                return time, 2 * length, 0, False  # DIV goes towards zero, so two lengths around it; `/` is the time itself
         return None
 
     def _window_call(self, node: exp.Anonymous) -> tuple[TimeColumn, int, int, bool] | None:

@@ -14,8 +14,9 @@ from sqlglot import exp
 from headrace.logical.graph import WINDOW_COLUMNS, Relation, StaticTable
 from headrace.logical.join_kind import JoinKind
 from headrace.sql.error_places import suggest
+from headrace.sql.expand_star import StarColumn, expand_star, read_star
 from headrace.sql.names import fold_name
-from headrace.sql.scope import NO_OVER, Fail, output_name, written
+from headrace.sql.scope import NO_STAR, Fail, output_name, written
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,17 @@ class JoinNames:
     ) -> None:
         self.items, self.fail, self.outer = tuple(items), fail, outer
         self.windowed = windowed  # the join itself has window_start and window_end
+        self.equal: list[set[str]] = []  # columns that conditions make equal, as `input.column` in small letters
         self.windows = {"window"}  # names of windows in GROUP BY, whose start and end may be spoken of
 
     def flatten(self, node: exp.Expr) -> exp.Expr:
         """A copy of `node` over the join's columns."""
 
         def visit(child: exp.Expr) -> exp.Expr:
-            if isinstance(child, exp.Window):
-                raise self.fail(child, NO_OVER)
             if isinstance(child, (exp.Subquery, exp.Select)):
                 raise self.fail(child, "a sub-select in an expression is not supported")
+            if isinstance(child, exp.Star) and not isinstance(child.parent, exp.Count):
+                raise self.fail(child.parent, NO_STAR)
             return self.column(child) if isinstance(child, exp.Column) else child
 
         return node.copy().transform(visit)
@@ -96,6 +98,8 @@ class JoinNames:
             return exp.column(path[0].lower())
         if len(found) > 1 and len(path) == 1 and (merged := self.merge_using(found)) is not None:
             return merged
+        if len(found) > 1 and self._are_equal(found):
+            found = found[:1]
         if len(found) > 1:
             places = " or ".join(f"{item.alias}.{column}" for item, column, _ in found)
             raise self.fail(node, f"{written(node)!r} is a column of several inputs: write {places}")
@@ -125,6 +129,12 @@ class JoinNames:
                 return found
         return []
 
+    def _are_equal(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> bool:
+        """Whether inner joins make columns equal, so that a name may mean any of them."""
+        names = {item.flat(column).lower() for item, column, _ in found}
+        inner = all(item.kind == "inner" for item in self.items)
+        return inner and any(names <= group for group in self.equal)
+
     def merge_using(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> exp.Expr | None:
         """The one column that USING makes of several: that of the side whose rows are all there."""
         mine = [item.flat(c) for item, c, _ in found if c.lower() not in map(str.lower, item.using)]
@@ -140,29 +150,46 @@ class JoinNames:
     def select_list(self, expressions: Sequence[exp.Expr]) -> list[exp.Expr]:
         """The SELECT list over the join's columns: stars expanded, every item under the name it shows."""
         out: list[exp.Expr] = []
+        names = self._name_apart(expressions)
         for i, e in enumerate(expressions):
-            star = isinstance(e, exp.Star)
-            if star or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star)):
-                items = self.items if star else self._named(e)
-                hidden = {c.lower() for item in self.items if item.using for c in item.using}
-                shown: set[str] = set()
-                for item in items:
-                    for column in item.relation.columns:
-                        if column.lower() in hidden and column.lower() in shown:
-                            continue  # USING shows a column once
-                        shown.add(column.lower())
-                        using = star and column.lower() in hidden
-                        one = self.column(exp.column(column)) if using else join_column(item.flat(column))
-                        out.append(exp.alias_(one, column, quoted=True))
+            if (found := read_star(e)) is not None:
+                star, named = found
+                columns = self._star_columns(self._named(e, named) if named else self.items, not named)
+                for name, value in expand_star(star, columns, self.flatten, self.fail):
+                    out.append(exp.alias_(value, name, quoted=True))
                 continue
-            name = output_name(e, i)
+            name = names[i]
             flat = self.flatten(e.unalias())
             windowed = isinstance(flat, exp.Column) and flat.name in WINDOW_COLUMNS
             out.append(flat if windowed and name == flat.name else exp.alias_(flat, name, quoted=True))
         return out
 
-    def _named(self, star: exp.Expr) -> list[FromItem]:
-        table = star.args["table"].name
+    def _name_apart(self, expressions: Sequence[exp.Expr]) -> list[str]:
+        """The names that items show. Columns of several inputs that have one name and get no other are told apart by their
+        inputs: `SELECT a.n, b.n` gives a_n and b_n.
+        """
+        names = [output_name(e, i) for i, e in enumerate(expressions)]
+        lowered = [n.lower() for n in names]
+        for i, e in enumerate(expressions):
+            if isinstance(e, exp.Column) and e.table and lowered.count(lowered[i]) > 1:
+                twins = {expressions[k].sql() for k, n in enumerate(lowered) if n == lowered[i]}
+                names[i] = f"{e.table}_{e.name}" if len(twins) == lowered.count(lowered[i]) else names[i]
+        return names
+
+    def _star_columns(self, items: Sequence[FromItem], everything: bool) -> list[StarColumn]:
+        """The columns of items; USING shows a column once."""
+        hidden = {c.lower() for item in self.items if item.using for c in item.using}
+        out: list[StarColumn] = []
+        for item in items:
+            for column in item.relation.columns:
+                using = column.lower() in hidden
+                if using and column.lower() in {c.name.lower() for c in out}:
+                    continue
+                one = self.column(exp.column(column)) if using and everything else join_column(item.flat(column))
+                out.append(StarColumn(column, one, item.alias))
+        return out
+
+    def _named(self, star: exp.Expr, table: str) -> list[FromItem]:
         found = [i for i in self.items if fold_name(i.alias) == fold_name(table)]
         if not found:
             raise self.fail(

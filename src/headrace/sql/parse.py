@@ -17,8 +17,24 @@ from headrace.sql.parse_select import parse_select
 from headrace.sql.parse_stream import parse_stream
 from headrace.sql.parse_table import parse_table
 from headrace.sql.statements import CreateQuery, Statement
-from headrace.sql.token_cursor import TokenCursor, says, split_statements, tokenize
+from headrace.sql.token_cursor import QUOTED, TokenCursor, says, split_statements, tokenize
 
+_INSTEAD = {  # statements of other systems, and what there is here
+    "VIEW": "a query is a view that keeps itself up to date: write CREATE QUERY <name> AS SELECT …",
+    "MATERIALIZED": "a query is a view that keeps itself up to date: write CREATE QUERY <name> AS SELECT …",
+    "SOURCE": "write CREATE STREAM <name> (…) PROGRESSING ON <time> … FROM '<format>' OPTIONS (…)",
+    "EXTERNAL": "write CREATE STREAM, or CREATE TABLE <name> FROM '<format>' OPTIONS (…)",
+    "SINK": "results are written by the run, not by a statement: give --sink to headrace run, or sinks= in Python",
+    "FUNCTION": "give functions in Python, with session.aggregate(…)",
+    "INSERT": "results are read by a query's name, or written with --sink: write CREATE QUERY <name> AS before SELECT",
+    "DROP": "a set is what its script says: take the statement out of the script, and run it on the same checkpoint",
+    "ALTER": "a set is what its script says: change the script; a query that changes needs another name",
+    "SET": "options are given to headrace run, or to hr.Session(…)",
+    "USE": "streams and queries have no catalogs and databases",
+    "EXPLAIN": "write headrace explain <script>",
+    "SHOW": "write headrace explain <script>, or headrace state <checkpoint>",
+    "WITH": "write CREATE QUERY <name> AS for each part",
+}
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -46,6 +62,8 @@ def _statement(script: str, tokens: list[Token]) -> Statement:
     cursor = TokenCursor(script, tokens)
     first = cursor.next("CREATE")
     if not says(first, "CREATE"):
+        if (instead := _INSTEAD.get(first.text.upper().split(" ")[0])) is not None and first.token_type not in QUOTED:
+            raise cursor.fail(f"{first.text.upper()} is not a statement here: {instead}", first)
         near = suggest(first.text, ["CREATE"]) if not says(first, "SELECT") else ""
         raise cursor.fail(
             f"expected CREATE STREAM or CREATE QUERY, found {first.text!r}."
@@ -56,13 +74,19 @@ def _statement(script: str, tokens: list[Token]) -> Statement:
         return parse_stream(cursor)
     if cursor.accept("TABLE"):
         return parse_table(cursor)
+    if cursor.accept("OR"):
+        raise cursor.fail(f"OR REPLACE is not supported: {_INSTEAD['ALTER']}", first)
     if not cursor.accept("QUERY"):
         found = cursor.next("STREAM or QUERY")
+        if (instead := _INSTEAD.get(found.text.upper().split(" ")[0])) is not None and found.token_type not in QUOTED:
+            raise cursor.fail(f"CREATE {found.text.upper()} is not a statement here: {instead}", found)
         raise cursor.fail(
             f"expected CREATE STREAM, CREATE TABLE or CREATE QUERY, found CREATE {found.text}."
             + suggest(found.text, ["STREAM", "TABLE", "QUERY"]),
             found,
         )
+    if says(cursor.peek(), "IF"):
+        raise cursor.fail("IF NOT EXISTS is not supported: a script says each name once", tokens[cursor.i])
     name = cursor.name("the name of the query")
     cursor.expect("AS")
     if cursor.peek() is None:

@@ -16,15 +16,16 @@ from __future__ import annotations
 import sys
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
 from headrace.sql.check_functions import check_counts
-from headrace.sql.error_places import error, point_at
+from headrace.sql.error_places import error
+from headrace.sql.known_clauses import refuse_unknown
 from headrace.sql.parse_window import put_windows, take_windows
 from headrace.sql.precedence import as_spark_binds
+from headrace.sql.query_parser import QueryParser
 from headrace.sql.syntax_hints import syntax_error
 from headrace.sql.token_cursor import retyped
 
@@ -46,7 +47,7 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
     tokens = _take_group_aliases(tokens)
     tokens = [retyped(t, TokenType.VAR, t.text) if t.token_type is TokenType.WINDOW else t for t in tokens]
     try:
-        body = Spark().parser().parse(tokens, script)[0]
+        body = QueryParser(script).parse(tokens, script)[0]
     except ParseError as e:
         check_counts(script, tokens)
         raise syntax_error(script, tokens, e) from e
@@ -58,13 +59,12 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
         raise error(script, tokens[0].start, tokens[-1].end, "a query is a SELECT or a UNION ALL of SELECTs")
     _drop_double_parentheses(body)
     _check_depth(body)
-    for node in (b.this for b in body.find_all(exp.Between) if b.args.get("symmetric")):
-        raise point_at(script, node, "BETWEEN SYMMETRIC is not supported: write the lesser bound first, without SYMMETRIC")
     for node in body.find_all(exp.Identifier, exp.Func):
         if "start" in node.meta:  # an expression may be said to be wrong when it stands beside those of other texts
             node.meta["script"] = script
     put_windows(body, windows)
-    body = as_spark_binds(body.transform(_keep_spelling))
+    refuse_unknown(body, script, tokens)
+    body = as_spark_binds(body)
     for group in body.find_all(exp.Group):
         group.set("expressions", [_put_alias(e) for e in group.expressions])
     return body
@@ -129,19 +129,6 @@ def _count_nested(type_: exp.DataType) -> int:
     while outer is not None and isinstance(outer, (exp.DataType, exp.ColumnDef)):
         count, outer = count + isinstance(outer, exp.DataType), outer.parent
     return count
-
-
-def _keep_spelling(node: exp.Expr) -> exp.Expr:
-    """Functions that sqlglot would spell differently to Spark, and lose something of, stay as written."""
-    if isinstance(node, exp.ToChar):
-        return exp.Anonymous(
-            this="to_char", expressions=[node.this, *filter(None, [node.args.get("format")])]
-        )
-    if isinstance(node, exp.ParseJSON) and not node.args.get("safe"):
-        return exp.Anonymous(this="parse_json", expressions=[node.this])
-    if isinstance(node, exp.UnixDate):
-        return exp.Anonymous(this="unix_date", expressions=[node.this])
-    return node
 
 
 def _take_group_aliases(tokens: list[Token]) -> list[Token]:

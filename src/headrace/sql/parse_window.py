@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from headrace.errors import SqlError
 from headrace.sql.error_places import error, suggest
 from headrace.sql.statements import BracketWindow, Within
+from headrace.sql.table_functions import find_table_function, read_table_function
 from headrace.sql.token_cursor import TokenCursor, says
 
 MARK = "\x01"  # ends a table's name; the kind and number of its clause follow
@@ -34,6 +35,13 @@ _UNSUPPORTED = {
         ("TUMBLING", "TUMBLE", "SLIDING", "HOP", "HOPPING"),
         f"a window starts with RANGE: write [RANGE 10 MINUTES] for a tumbling one, {_EXAMPLE} for a sliding one",
     ),
+    "PA": "PA names the progressing attribute of a stream, which is said once, with PROGRESSING ON; leave it out, "
+    "or write WA and the attribute",
+    **dict.fromkeys(
+        ("RATTR", "SATTR"),
+        "RATTR and SATTR name what RANGE and SLIDE are counted in, which is the progressing attribute; leave them out, or write "
+        "WATTR and the attribute",
+    ),
     "LANDMARK": "a window starts with RANGE: write [RANGE ALL SLIDE 1 MINUTE] for a landmark",
 }
 _OTHER_CLAUSES = (
@@ -50,6 +58,11 @@ def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[Br
     i = 0
     while i < len(tokens):
         token = tokens[i]
+        if (at := find_table_function(tokens, i, out)) is not None:
+            stream, window, i = read_table_function(script, tokens, i, at)
+            windows.append(window)
+            out.append(_marked(stream, f"w{len(windows) - 1}"))
+            continue
         if token.token_type is TokenType.L_BRACKET and (
             says(_at(tokens, i + 1), *WINDOW_WORDS) or _follows_table(out)
         ):
@@ -69,12 +82,22 @@ def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[Br
             i = _mark_table(out, tokens, i, f"i{len(windows) - 1}")
             continue
         out.append(token)
-        if pending and len(out) > 1 and out[-2].token_type is TokenType.FROM:
-            out[-1] = _marked(token, f"g{pending.pop()}")
         i += 1
+        if pending and len(out) > 1 and out[-2].token_type is TokenType.FROM:
+            mark = f"g{pending.pop()}"
+            if token.token_type is TokenType.L_PAREN:
+                end = _closing_parenthesis(tokens, i)
+                inside, more = take_windows(script, tokens[i:end])
+                out += [_renumber(t, len(windows)) for t in inside]
+                windows += more
+                if end < len(tokens):
+                    out.append(tokens[end])
+                    i = _mark_subselect(out, tokens, end + 1, mark)
+            else:
+                out[-1] = _marked(token, mark)
     if pending:
-        window = windows[pending[0]]
-        raise error(script, window.start, window.end, "this window follows no stream or query")
+        stray = windows[pending[0]]
+        raise error(script, stray.start, stray.end, "this window follows no stream or query")
     return out, windows
 
 
@@ -101,6 +124,25 @@ def _closing(script: str, tokens: list[Token], opening: int) -> int:
         if tokens[k].token_type is TokenType.R_BRACKET:
             return k
     raise error(script, tokens[opening].start, tokens[opening].end, "this window is not closed: expected ]")
+
+
+def _closing_parenthesis(tokens: list[Token], start: int) -> int:
+    """The place of the parenthesis that closes what is open at `start`."""
+    depth = 1
+    for k in range(start, len(tokens)):
+        depth += (tokens[k].token_type is TokenType.L_PAREN) - (tokens[k].token_type is TokenType.R_PAREN)
+        if not depth:
+            return k
+    return len(tokens)
+
+
+def _renumber(token: Token, before: int) -> Token:
+    """A token whose marks count from the first window of the whole text."""
+    if MARK not in token.text or token.token_type is not TokenType.IDENTIFIER:
+        return token
+    name, *marks = token.text.split(MARK)
+    text = MARK.join([name, *(f"{mark[0]}{int(mark[1:]) + before}" for mark in marks)])
+    return Token(token.token_type, text, token.line, token.col, token.start, token.end, token.comments)
 
 
 def _mark_table(out: list[Token], tokens: list[Token], i: int, mark: str) -> int:
@@ -214,6 +256,9 @@ def _length(cursor: TokenCursor, what: str) -> str:
     """A length of time; a second word in a row is a window clause nobody knows."""
     start = cursor.i
     text = cursor.until(WINDOW_WORDS, what)
+    for token in cursor.tokens[start : cursor.i]:
+        if says(token, "ROW", "ROWS", "TUPLE", "TUPLES"):
+            raise cursor.fail(_UNSUPPORTED["ROWS"], token)
     for last, token in pairwise(cursor.tokens[start : cursor.i]):
         if last.text.isalpha() and token.text.isalpha() and not says(last, "INTERVAL"):
             raise _no_clause(cursor, token)

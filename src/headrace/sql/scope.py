@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from sqlglot import exp
 
 from headrace.errors import SqlError
-from headrace.logical.functions import NAMES, aggregate_call
+from headrace.logical.functions import aggregate_call, there_is
 from headrace.logical.graph import WINDOW_COLUMNS, Output, Relation
 from headrace.sql.declare import INTERNAL
 from headrace.sql.error_places import suggest
+from headrace.sql.expand_star import StarColumn, expand_star, read_star
 from headrace.sql.names import fold_name, is_column_name, shown_name
 
-NO_OVER = "OVER (…) is not supported: group by a window instead"
+NO_STAR = "* stands for columns in the SELECT list and in count(*) alone: list the columns"
 Fail = Callable[[exp.Expr | None, str], SqlError]  # an error that points at an expression
 
 
@@ -31,8 +32,8 @@ class Scope:
         def visit(child: exp.Expr) -> exp.Expr:
             if isinstance(child, (exp.Subquery, exp.Select)):
                 raise self.fail(child, "a sub-select in an expression is not supported")
-            if isinstance(child, exp.Window):
-                raise self.fail(child, NO_OVER)
+            if isinstance(child, exp.Star):
+                raise self.fail(child.parent, NO_STAR)
             return self.column(child) if isinstance(child, exp.Column) else child
 
         return node.copy().transform(visit)
@@ -60,8 +61,12 @@ class Scope:
         """A SELECT list without aggregates: stars expanded, names given; `windowed`: window columns too."""
         out: list[Output] = []
         for i, e in enumerate(expressions):
-            if isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star)):
-                out += [(c, exp.column(c)) for c in self.source.columns]
+            if (found := read_star(e)) is not None:
+                star, named = found
+                if named and fold_name(named) not in (fold_name(self.alias), fold_name(self.source.name)):
+                    raise self.fail(e, f"there is no input {named!r} in FROM." + suggest(named, [self.shown]))
+                columns = [StarColumn(c, exp.column(c), self.alias) for c in self.source.columns]
+                out += expand_star(star, columns, self.resolve, self.fail)
             elif (
                 windowed
                 and isinstance(e.unalias(), exp.Column)
@@ -76,12 +81,10 @@ class Scope:
         """The first aggregate there is."""
         for node in nodes:
             for child in node.walk() if node is not None else ():
-                if isinstance(child, exp.Window):
-                    raise self.fail(child, NO_OVER)
-                if aggregate_call(child, self.user_defined) is not None:
+                if aggregate_call(child, self.user_defined, self.fail) is not None:
                     return child
                 if isinstance(child, exp.AggFunc):
-                    raise self.fail(child, f"this aggregate is not supported. There is: {', '.join(NAMES)}.")
+                    raise self.fail(child, "this aggregate is not supported." + there_is())
         return None
 
 

@@ -1,4 +1,4 @@
-"""The parts of a SELECT as they are written: the items of FROM, the sub-selects of WHERE, and clauses nobody can continue.
+"""The parts of a SELECT as they are written: the items of FROM, the sub-selects of WHERE, and joins by the names we give them.
 
 What an item reads is for the caller to say: relations of the query graph (`bind.py`), or streams of a network's catalog
 (`network/catalog_relations.py`).
@@ -20,15 +20,6 @@ SubSelect = tuple[
     exp.Expr, FromItem, exp.Expr | None
 ]  # the condition it stands in, what it reads, its own WHERE
 
-_REFUSED = {
-    "order": "ORDER BY: results are published once, in any order; order them when you read them",
-    "limit": "LIMIT: a continuous query has no last row to count to",
-    "offset": "OFFSET: a continuous query has no order to skip in",
-    "laterals": "LATERAL VIEW is not supported",
-    "qualify": "QUALIFY is not supported",
-    "windows": "a WINDOW clause is not supported",
-    "sort": "SORT BY: results are published once, in any order; order them when you read them",
-}
 _JOINS = {  # as sqlglot spells them -> as we do
     **dict.fromkeys(("", "inner", "cross"), JoinKind.INNER),
     **dict.fromkeys(("left", "left outer"), JoinKind.LEFT),
@@ -37,15 +28,6 @@ _JOINS = {  # as sqlglot spells them -> as we do
     **dict.fromkeys(("left semi", "semi"), JoinKind.SEMI),
     **dict.fromkeys(("left anti", "anti"), JoinKind.ANTI),
 }
-
-
-def refuse_clauses(body: exp.Expr, fail: Fail) -> None:
-    """Refuse clauses that a continuous query cannot have."""
-    if body.args.get("with_") or body.args.get("with"):
-        raise fail(None, "WITH is not supported: register the part as a query of its own and read it by name")
-    for key, why in _REFUSED.items():
-        if body.args.get(key):
-            raise fail(body.args[key] if isinstance(body.args[key], exp.Expr) else None, why)
 
 
 def gather_items(select: exp.Select, make_item: Callable[[exp.Expr], FromItem], fail: Fail) -> list[FromItem]:

@@ -1,11 +1,11 @@
-"""The three spellings of a window, all to one `WindowSpec` (DESIGN §4.4).
+"""The spellings of a window, all to one `WindowSpec` (DESIGN §4.4).
 
 * bracket: `FROM tcp [RANGE 10 MINUTES SLIDE 1 MINUTE ORIGIN … ALIGN END]`, `RANGE ALL` for landmark
   windows;
 * Spark: `GROUP BY window(ts, '10 minutes', '1 minute', '15 seconds')`, with `window.start` and
   `window.end`;
 * GSQL: `GROUP BY time/60 AS tb` (document 000 §3.1): tumbling windows whose number is a column of the
-  result. On a timestamp the number is in seconds, as `time` is in Gigascope.
+  result. On a timestamp the number is in seconds, as `time` is in Gigascope. `GROUP BY time` is a window of one tick.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ class GroupWindow:
     node: exp.Expr
     name: str | None
     function: bool  # Spark's window(); else GSQL
-    divisor: int = 0  # ticks per GSQL bucket
+    divisor: int = 0  # ticks per GSQL bucket; 0 where it is the time itself
 
     def part(self, node: exp.Expr) -> exp.Expr | None:
         """What `node` means if it speaks of the window: a window column, a struct of both, or the bucket
         number.
         """
+        if not self.function and not self.divisor:  # GROUP BY time
+            named = isinstance(node, exp.Column) and node.name.lower() in (self.attribute.lower(), (self.name or "").lower())
+            return exp.column("window_start") if named else None
         if not self.function:
             by_name = self.name and isinstance(node, exp.Column) and node.name.lower() == self.name.lower()
             if by_name or node == self.node:
@@ -116,7 +119,7 @@ def group_window(
             raise fail(str(e)) from e
         return GroupWindow(spec, arguments[0].name, node, name, True)
     if isinstance(node, exp.Anonymous) and node.name.lower() == "session_window":
-        raise fail("session windows are not supported")
+        raise fail("session windows are not supported; write a RANGE, like [RANGE 10 MINUTES], and GROUP BY the key")
     inner = node.this if isinstance(node, (exp.Cast, exp.Floor, exp.Paren)) else node
     if (
         isinstance(inner, (exp.Div, exp.IntDiv))
@@ -130,6 +133,11 @@ def group_window(
             raise fail("the length of a window must be positive")
         return GroupWindow(Sliding(length, range=length), inner.this.name, node, name, False, length)
     return None
+
+
+def tick_window(attribute: str, node: exp.Expr, name: str | None) -> GroupWindow:
+    """`GROUP BY time`: rows of the same time, which is complete when progress has passed it."""
+    return GroupWindow(Sliding(1, range=1), attribute, node, name, False)
 
 
 def spell_start(time: exp.Column, window: Sliding, unit: str) -> exp.Expr:
