@@ -81,9 +81,9 @@ class DuckTyper:
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         if isinstance(relation, Merge):
             arms = [list(self.column_types(i).values()) for i in relation.inputs]
-            for i in relation.inputs:
-                pairs = zip(relation.columns, self.column_types(i), strict=True)
-                self._guess(name, {c for c, old in pairs if self._is_guess(i, old)})
+            for arm in relation.inputs:
+                pairs = zip(relation.columns, self.column_types(arm), strict=True)
+                self._guess(name, {c for c, old in pairs if self._is_guess(arm, old)})
             return dict(zip(relation.columns, self._wider(name, arms), strict=True))
         time = self.graph.window_type(name)
         if isinstance(relation, (Join, TemporalJoin)):
