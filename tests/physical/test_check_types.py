@@ -11,7 +11,6 @@ from headrace.physical.check_types import UnfitTypeError
 from headrace.physical.duck_typer import DuckTyper, check_types
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
-from headrace.sql.check_functions import OpenFunctions
 
 STREAM = """
 CREATE STREAM s (ts TIMESTAMP, i INT, k STRING, b BOOLEAN, a ARRAY<INT>) PROGRESSING ON ts SLACK 1 SECOND FROM 'memory';
@@ -20,7 +19,7 @@ UNKNOWN = "variant_get(parse_json(k), '$.a')"  # its type is for Spark to say
 
 
 def make_graph(script: str) -> Graph:
-    binder = Binder((), OpenFunctions())
+    binder = Binder()
     for statement in parse_script(STREAM + script):
         binder.create(statement)
     return binder.graph()

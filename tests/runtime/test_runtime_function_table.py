@@ -29,7 +29,7 @@ def test_numbers_of_arguments_are_those_of_the_running_spark(spark: SparkSession
     """Of every function the smallest and the largest number, and one beyond."""
     wrong = []
     for one in read_functions().values():
-        if one.kind in ("operator", "table"):
+        if one.kind in ("operator", "table") or one.name == "cast":  # whose arguments are words
             continue
         for count in sorted({one.least - 1, one.least, *([] if one.most is None else [one.most, one.most + 1])} - {-1}):
             if takes_count(spark, one.name, count) != one.takes_count(count):
@@ -95,6 +95,6 @@ def test_functions_of_the_program_are_open(spark: SparkSession, tmp_path: Path) 
     spark.udf.register("twice_it", lambda v: v and 2 * v, "int")
     assert is_registered(spark, "twice_it") and not is_registered(spark, "thrice_it")
     session.query("q", "SELECT ts, twice_it(v) AS x FROM s")
-    session.aggregate("corr", sub=len, super=sum)  # of the name of one of Spark's, which takes two arguments
-    session.query("a", "SELECT corr(v) AS x FROM s [RANGE 1 MINUTE]")
+    session.aggregate("histogram_numeric", sub=len, super=sum)  # the name of one of Spark's, which takes two arguments
+    session.query("a", "SELECT histogram_numeric(v) AS x FROM s [RANGE 1 MINUTE]")
     spark.sql("DROP TEMPORARY FUNCTION twice_it")

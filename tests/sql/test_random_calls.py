@@ -14,7 +14,6 @@ from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
 from headrace.sql import parse_query, parse_script
 from headrace.sql.bind import Binder
-from headrace.sql.check_functions import OpenFunctions
 
 STREAM = """
 CREATE STREAM s (ts TIMESTAMP, i INT, n BIGINT, d DOUBLE, c DECIMAL(12,2), k STRING, b BOOLEAN, x BINARY, day DATE,
@@ -44,7 +43,7 @@ WINDOWED = f"CREATE QUERY w AS SELECT {', '.join(f'max_by({c}, i) AS {c}' for c 
 def test_random_calls_end_in_words(seed: int) -> None:
     """No number and no type of arguments ends in an error of Python, DuckDB or Arrow."""
     known = sorted({*read_functions(), *NAMES, "timestampadd", "cast", "no_such", "if", "nvl2", "date_add"})
-    rng, base, slips, refused = random.Random(seed), Binder((), OpenFunctions()), [], 0
+    rng, base, slips, refused = random.Random(seed), Binder(), [], 0
     for statement in parse_script(STREAM + WINDOWED):
         base.create(statement)
     for _ in range(700):
@@ -73,7 +72,7 @@ def make_call(rng: random.Random, known: list[str], depth: int = 0) -> str:
 
 
 def plan_query(base: Binder, text: str) -> None:
-    binder = Binder((), OpenFunctions())
+    binder = Binder()
     binder.streams, binder.relations, binder.queries = dict(base.streams), dict(base.relations), dict(base.queries)
     binder.create_query(parse_query("q", text))
     graph = binder.graph()

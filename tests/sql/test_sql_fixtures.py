@@ -21,7 +21,6 @@ from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower
 from headrace.sql import CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
-from headrace.sql.check_functions import OpenFunctions
 from headrace.windows import Cumulative, Sliding, WindowSpec
 from sql_cases import read_cases, write_case
 
@@ -53,7 +52,7 @@ def test_sql(path: Path, name: str, text: str, expected: str) -> None:
 
 
 def outcome(text: str) -> str:
-    binder = Binder(["geo_mean"], OpenFunctions())
+    binder = Binder(["geo_mean"])
     script = text if text.upper().startswith("CREATE") else ""
     try:
         for statement in [*parse_script(PREAMBLE), *parse_script(script)]:

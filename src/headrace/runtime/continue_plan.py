@@ -63,7 +63,7 @@ def restore_order(graph: Graph, file: plan_file.PlanFile, user: Mapping[str, Use
         and list(file.streams) == list(graph.streams)
     ):
         return graph
-    binder = Binder(user)
+    binder = Binder(user, opened=None)  # they were checked when they were registered, then or now
     for table in (*graph.tables.values(), *plan_file.find_lost_tables(file, graph)):
         binder.add_table(table)
     for name in file.streams:

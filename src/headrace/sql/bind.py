@@ -38,7 +38,7 @@ from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_join import bind_join
 from headrace.sql.bind_lookup import check_table_item
 from headrace.sql.bind_temporal import is_looked_up, is_versioned
-from headrace.sql.check_functions import OpenFunctions, check_functions
+from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions, check_functions
 from headrace.sql.declare import check_options, columns_of, declared_stream, declared_table
 from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
@@ -54,7 +54,7 @@ from headrace.windows import WindowSpec
 class Binder:
     """Everything registered so far, and the rules by which one more query joins it."""
 
-    def __init__(self, user_defined: Iterable[str] = (), opened: OpenFunctions | None = None) -> None:
+    def __init__(self, user_defined: Iterable[str] = (), opened: OpenFunctions | None = SAFE_ONLY) -> None:
         """`opened`: the functions that texts may call beyond those that are known to be safe; None: texts were checked before."""
         self.streams: dict[str, Stream] = {}
         self.relations: dict[str, Relation] = {}

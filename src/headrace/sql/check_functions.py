@@ -60,6 +60,9 @@ class OpenFunctions:
         return OpenFunctions(frozenset(n.strip().lower() for n in names if n.strip()), is_registered)
 
 
+SAFE_ONLY = OpenFunctions()
+
+
 def check_functions(nodes: Iterable[exp.Expr], script: str, user_defined: Collection[str], opened: OpenFunctions) -> None:
     """Refuse calls in these expressions of the script that Spark would refuse, and those that are not open to texts."""
     users = {u.lower() for u in user_defined}
@@ -189,4 +192,4 @@ def _count_arguments(tokens: list[Token], at: int) -> int | None:
     return None
 
 
-__all__ = ["OpenFunctions", "WrittenCall", "check_counts", "check_functions"]
+__all__ = ["SAFE_ONLY", "OpenFunctions", "WrittenCall", "check_counts", "check_functions"]

@@ -51,7 +51,10 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
     except ParseError as e:
         check_counts(script, tokens)
         raise syntax_error(script, tokens, e) from e
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as e:  # sqlglot's own slips
+    except RecursionError as e:
+        what = "more operators and calls inside each other than can be read: compute a part of it in a query of its own"
+        raise error(script, tokens[0].start, tokens[-1].end, what) from e
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:  # sqlglot's own slips
         check_counts(script, tokens)
         raise error(script, tokens[0].start, tokens[-1].end, "this cannot be read as Spark's SQL: write it another way") from e
     check_counts(script, tokens, parsed=True)
