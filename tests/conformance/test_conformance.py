@@ -121,7 +121,7 @@ def check(run: LocalRun, query: str, case: dict[str, Any], expected: Sequence[Se
     schema = case["expected_schema"]
     found = [[row[columns.index(c)] for c in schema] for row in run.rows(query)]
     wanted = [
-        [v * MS if t == "timestamp_ms" else v for v, t in zip(row, schema.values(), strict=True)]
+        [v * MS if t == "timestamp_ms" and v is not None else v for v, t in zip(row, schema.values(), strict=True)]
         for row in expected
     ]
     assert len(found) == len(wanted)

@@ -419,3 +419,17 @@ SELECT a.v AS one, b.v AS other FROM ticks a JOIN ticks b ON a.k = b.k AND a.tim
 -- =>
 -- q$1: inner join of ticks by (`k`) on time, ticks by (`k`) on time: t0 <= t1 +1, t1 <= t0 -1
 -- q: (one = `a.v`, other = `b.v`) from q$1
+
+-- # times of different paces
+SELECT R.v AS one, S.v AS other FROM ticks R, ticks S WHERE R.k = S.k AND R.time / 2 = S.time + 1
+-- =>
+-- q$2: rows (time, k, v, time div 2 = time DIV 2) from ticks where time % 2 = 0, progress on time
+-- q$3: inner join of q$2 by (`k`) on time div 2, ticks by (`k`) on time: t0 <= t1 +1, t1 <= t0 -1
+-- q: (one = `R.v`, other = `S.v`) from q$3
+
+-- # times of different paces in ON, from the other side
+SELECT R.v AS one, S.v AS other FROM ticks S LEFT JOIN ticks R ON R.k = S.k AND S.time - 3 = R.time / 60
+-- =>
+-- q$2: rows (time, k, v, time div 60 = time DIV 60) from ticks where time % 60 = 0, progress on time
+-- q$3: left join of ticks by (`k`) on time, q$2 by (`k`) on time div 60: t1 <= t0 -3, t0 <= t1 +3
+-- q: (one = `R.v`, other = `S.v`) from q$3

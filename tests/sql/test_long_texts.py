@@ -63,6 +63,17 @@ def test_fifty_parentheses(opening: str) -> None:
     explained(f"SELECT {row} AS k, {result} AS m FROM s [RANGE 1 MINUTE] GROUP BY {row} HAVING {result} > 1")
 
 
+@pytest.mark.parametrize(("depth", "fits"), [(90, True), (120, False)])
+def test_nested_cases(depth: int, fits: bool) -> None:
+    """CASE inside CASE: as many as parentheses, and then an error with a way out."""
+    text = "CASE WHEN v = 1 THEN " * depth + "1" + " END" * depth
+    if fits:
+        explained(f"SELECT ts, {text} AS y FROM s")
+        return
+    with pytest.raises(HeadraceError, match="in a query of its own"):
+        explained(f"SELECT ts, {text} AS y FROM s")
+
+
 def test_long_alternatives() -> None:
     """A generated condition of some hundred terms."""
     explained(

@@ -40,6 +40,7 @@ from headrace.sql.bind_lookup import check_table_item
 from headrace.sql.bind_temporal import is_looked_up, is_versioned
 from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions, check_functions
 from headrace.sql.declare import check_options, columns_of, declared_stream, declared_table
+from headrace.sql.divided_times import divide_times
 from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.join_names import FromItem
@@ -268,12 +269,27 @@ class Binder:
         )
         return bind_join(context, select, items, subselects)
 
+    def _divide_times(self, select: exp.Select, items: list[FromItem]) -> list[FromItem]:
+        """Inputs with one more column where a condition divides their time (`divided_times.py`)."""
+        out = []
+        for item in items:
+            relation = item.relation
+            if isinstance(relation, Rows) and relation.unit == "int" and len(items) > 1:
+                added = divide_times(select, item.alias, tuple(find_progress(self.graph(), relation.name)))
+                copies = tuple((c, exp.column(exp.to_identifier(c, quoted=True))) for c in relation.columns)
+                if added:
+                    relation = self._add_part(self._select_rows(self._name_part(), relation, (*copies, *added), None))
+            out.append(replace(item, relation=relation))
+        on = [None, *(join.args.get("on") for join in select.args.get("joins") or ())]
+        return [replace(item, on=condition) for item, condition in zip(out, on, strict=True)]
+
     def _add_part(self, relation: Relation) -> Relation:
         self.relations[relation.name] = relation
         return relation
 
     def _select(self, select: exp.Select, name: str) -> Relation:
         items = gather_items(select, self._item, self._fail)
+        items = self._divide_times(select, items)
         subselects = gather_subselects(select, self._item, self._fail)
         if is_versioned(items[0]):
             what = "FOR SYSTEM_TIME AS OF belongs to an input that is joined to another"
@@ -369,7 +385,7 @@ class Binder:
         for call in select.find_all(exp.Anonymous):
             if near := nearest_aggregate(call.name, self.user_defined):
                 return self._fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
-        if (other := next(select.find_all(exp.Anonymous), None)) is not None:
+        if (other := select.find(exp.Anonymous)) is not None:
             return self._fail(other, f"a window with nothing to aggregate: there is no aggregate {other.name!r}." + there_is())
         return PlanError(
             "a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, "

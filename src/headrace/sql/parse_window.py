@@ -59,8 +59,8 @@ def take_windows(script: str, tokens: list[Token]) -> tuple[list[Token], list[Br
     while i < len(tokens):
         token = tokens[i]
         if (at := find_table_function(tokens, i, out)) is not None:
-            stream, window, i = read_table_function(script, tokens, i, at)
-            windows.append(window)
+            stream, function, i = read_table_function(script, tokens, i, at)
+            windows.append(function)
             out.append(_marked(stream, f"w{len(windows) - 1}"))
             continue
         if token.token_type is TokenType.L_BRACKET and (
