@@ -81,7 +81,7 @@ class PreparedWorld:
                 network = self.world.network
                 near = suggest(query.sink, network.names)
                 raise NetworkError(
-                    f"query {query.name!r} goes to the node {query.sink!r}, which the network {network.name!r} has not, or has not "
+                    f"query {query.name!r} goes to the node {query.sink!r}, which {network.name!r} has not, or has not "
                     f"any more.{near} Give the query another sink, or remove it"
                 )
             try:
