@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MOST = 110
 FENCE = re.compile(r"```.*?```", re.DOTALL)
-NOT_YET = {"architecture", "balance", "operations", "partitioning", "progress", "sources", "sql"}
+NOT_YET = {"architecture", "balance", "benchmarks", "operations", "partitioning", "progress", "sources", "sql"}
 PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if "design" not in p.parts and not (p.parent.name == "docs" and p.stem in NOT_YET))
 
 
