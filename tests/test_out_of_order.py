@@ -1,4 +1,4 @@
-"""The studies of docs/out-of-order.md: they run, and the in-order operators in them give what Headrace gives."""
+"""The studies of docs/evidence/out-of-order.md: they run, and the in-order operators in them give what Headrace gives."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_products_slack_is_generous_and_its_punctuation_exact() -> None:
 
 
 def test_the_page_shows_the_kept_results(tmp_path: Path) -> None:
-    """Drawing again changes nothing in docs/out-of-order.md, and gives every figure the page shows."""
+    """Drawing again changes nothing in docs/evidence/out-of-order.md, and gives every figure the page shows."""
     pytest.importorskip("matplotlib")
     from benchmarks.out_of_order.draw_studies import PAGE, draw_studies
 

@@ -1,4 +1,4 @@
-"""Run the experiments and draw what docs/balance.md shows.
+"""Run the experiments and draw what docs/evidence/balance.md shows.
 
 python -m benchmarks.balance run [NAME …]               simulate, into benchmarks/balance/results/NAME.json
 python -m benchmarks.balance live [WORKLOAD:POLICY …]   on Spark, standalone, two executors pinned to a core each
@@ -7,7 +7,7 @@ python -m benchmarks.balance overhead [PAIRS]           static and headrace in t
 python -m benchmarks.balance limits [ROWS [BATCHES]]    bursts with and without --absorb, little memory with and without turns
 python -m benchmarks.balance cost                       the share of a batch that statistics and controller take, in one process
 python -m benchmarks.balance rescale [MINUTES [CHANGES]]  2, 8 and 3 slots in turn, 9 or so many changes a minute, with kills
-python -m benchmarks.balance draw                       figures into docs/figures, tables into docs/balance.md
+python -m benchmarks.balance draw                       figures into docs/figures, tables into docs/evidence/balance.md
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures and tables of docs/balance.md from the results, simulated and measured."""
+"""Figures and tables of docs/evidence/balance.md from the results, simulated and measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from headrace.network.comparison_figures import Line, draw_lines
 
 ROOT = Path(__file__).parents[2]
-PAGE, FIGURES = ROOT / "docs" / "balance.md", ROOT / "docs" / "figures"
+PAGE, FIGURES = ROOT / "docs" / "evidence" / "balance.md", ROOT / "docs" / "figures"
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -38,7 +38,7 @@ def draw() -> None:
 def put_table(text: str, name: str, table: str) -> str:
     """The page with a table between its marks."""
     pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-    assert pattern.search(text), f"docs/balance.md has no place for {name}"
+    assert pattern.search(text), f"docs/evidence/balance.md has no place for {name}"
     return pattern.sub(lambda m: m[1] + table + "\n" + m[2], text)
 
 

@@ -1,4 +1,4 @@
-"""Tables of docs/balance.md from runs on Spark: what each policy reached, and against which target."""
+"""Tables of docs/evidence/balance.md from runs on Spark: what each policy reached, and against which target."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Run the experiments and draw what docs/network.md shows.
+"""Run the experiments and draw what docs/evidence/network.md shows.
 
 python -m benchmarks.network run [NAME …]     measure, into benchmarks/network/results/NAME.json
-python -m benchmarks.network draw             figures into docs/figures, tables into docs/network.md
+python -m benchmarks.network draw             figures into docs/figures, tables into docs/evidence/network.md
 """
 
 from __future__ import annotations

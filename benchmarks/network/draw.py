@@ -1,4 +1,4 @@
-"""Figures and tables of docs/network.md from the measured results."""
+"""Figures and tables of docs/evidence/network.md from the measured results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.network.query_sets import deploy_in_order
 from headrace.network.workload import synthetic
 
 ROOT = Path(__file__).parents[2]
-PAGE, FIGURES = ROOT / "docs" / "network.md", ROOT / "docs" / "figures"
+PAGE, FIGURES = ROOT / "docs" / "evidence" / "network.md", ROOT / "docs" / "figures"
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -32,7 +32,7 @@ def draw() -> None:
         if file.exists():
             for mark, table in make(json.loads(file.read_text())).items():
                 pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
-                assert pattern.search(text), f"docs/network.md has no place for {mark}"
+                assert pattern.search(text), f"docs/evidence/network.md has no place for {mark}"
                 text = pattern.sub(lambda m, t=table: m[1] + t + "\n" + m[2], text)
     PAGE.write_text(text, encoding="utf-8")
     picture()

@@ -1,4 +1,4 @@
-"""The experiments behind docs/network.md, each a function to plain data."""
+"""The experiments behind docs/evidence/network.md, each a function to plain data."""
 
 from __future__ import annotations
 

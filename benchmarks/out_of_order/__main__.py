@@ -1,7 +1,7 @@
-"""Run the studies of processing without order and draw what docs/out-of-order.md shows.
+"""Run the studies of processing without order and draw what docs/evidence/out-of-order.md shows.
 
 python -m benchmarks.out_of_order run [NAME …]     measure, into benchmarks/out_of_order/results/NAME.json
-python -m benchmarks.out_of_order draw             figures into docs/figures, tables into docs/out-of-order.md
+python -m benchmarks.out_of_order draw             figures into docs/figures, tables into docs/evidence/out-of-order.md
 """
 
 from __future__ import annotations

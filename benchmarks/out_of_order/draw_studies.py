@@ -1,4 +1,4 @@
-"""Figures and tables of docs/out-of-order.md from the measured results."""
+"""Figures and tables of docs/evidence/out-of-order.md from the measured results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.network.draw import markdown
 from headrace.network.comparison_figures import draw_lines
 
 ROOT = Path(__file__).parents[2]
-PAGE, FIGURES = ROOT / "docs" / "out-of-order.md", ROOT / "docs" / "figures"
+PAGE, FIGURES = ROOT / "docs" / "evidence" / "out-of-order.md", ROOT / "docs" / "figures"
 RESULTS = Path(__file__).parent / "results"
 LABELS = {
     "product": "Headrace's checkpoint",

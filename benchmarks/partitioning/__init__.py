@@ -1,1 +1,1 @@
-"""The experiments of document 000 §6 on Headrace and a Spark standalone cluster; docs/partitioning.md shows them."""
+"""The experiments of document 000 §6 on Headrace and a Spark standalone cluster; docs/evidence/partitioning.md shows them."""

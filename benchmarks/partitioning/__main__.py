@@ -1,7 +1,7 @@
-"""Run the experiments of document 000 §6 and draw what docs/partitioning.md shows.
+"""Run the experiments of document 000 §6 and draw what docs/evidence/partitioning.md shows.
 
 python -m benchmarks.partitioning run [--rows N] [NAME …]     on a cluster of 1 to 4 workers, into results/NAME.json
-python -m benchmarks.partitioning draw                        figures into docs/figures, tables into docs/partitioning.md
+python -m benchmarks.partitioning draw                        figures into docs/figures, tables into docs/evidence/partitioning.md
 
 Names: suspicious, jitter, pairs (the document's sets), fifty (50 queries over one stream).
 """

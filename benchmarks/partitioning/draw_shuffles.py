@@ -1,4 +1,4 @@
-"""Figures and tables of docs/partitioning.md from the measured results."""
+"""Figures and tables of docs/evidence/partitioning.md from the measured results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.partitioning.experiments import EXPERIMENTS
 from headrace.network.comparison_figures import draw_lines
 
 ROOT = Path(__file__).parents[2]
-PAGE, FIGURES = ROOT / "docs" / "partitioning.md", ROOT / "docs" / "figures"
+PAGE, FIGURES = ROOT / "docs" / "evidence" / "partitioning.md", ROOT / "docs" / "figures"
 RESULTS = Path(__file__).parent / "results"
 WORKERS = (1, 2, 3, 4)
 
@@ -30,7 +30,7 @@ def draw() -> None:
             draw_lines(FIGURES / f"partitioning-fig{number:02}.svg", title, "workers", label, lines)
     for name, table in {"received": tabulate_received(data), "exchanges": tabulate_exchanges(data)}.items():
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        assert pattern.search(text), f"docs/partitioning.md has no place for {name}"
+        assert pattern.search(text), f"docs/evidence/partitioning.md has no place for {name}"
         text = pattern.sub(lambda m, t=table: m[1] + t + "\n" + m[2], text)
     PAGE.write_text(text, encoding="utf-8")
 

@@ -185,3 +185,13 @@ def test_cross_products_only_where_needed():
     problem = Subsets(world, asked)
     assert len([m for m in problem.sensible if m.bit_count() == 2]) == 2
     assert exact(world, asked, cross_products=True).cost <= exact(world, asked).cost
+
+
+@pytest.mark.parametrize("algorithm", COMPARED)
+def test_a_query_whose_sink_is_gone_is_named(algorithm):
+    """Whatever plans it: which query, which node, and what to do."""
+    rng = random.Random(0)
+    world = random_world(rng, 6, 3)
+    query = replace(random_query(rng, world, "Q7", 2), sink="n9")
+    with pytest.raises(NetworkError, match=r"query 'Q7' goes to the node 'n9', which .* Give the query another sink, or remove it"):
+        PreparedWorld(world).planner(algorithm)(query, EMPTY)

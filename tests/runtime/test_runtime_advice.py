@@ -100,9 +100,10 @@ def test_a_path_to_one_file_is_refused(tmp_path: Path) -> None:
     other.check()
 
 
-def test_a_corrupt_file_may_be_passed_over() -> None:
-    """Both readers name the option."""
+def test_a_corrupt_file_and_where_to_read_on() -> None:
+    """Both readers name the page; neither advises to lose rows."""
     spark = explain_error(RuntimeError("[FAILED_READ_FILE.NO_HINT] Encountered error while reading file:/x/a.parquet"), 3)
     for error in (spark, _explain_unreadable("/x/a.parquet", OSError("Parquet magic bytes not found in footer"))):
         assert "a.parquet" in str(error)
-        assert "OPTIONS (ignoreCorruptFiles 'true')" in str(error)
+        assert "docs/operations.md" in str(error)
+        assert "ignoreCorruptFiles" not in str(error)

@@ -7,6 +7,7 @@ import os
 import re
 import time
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from state_samples import manifest, segment
 from headrace.errors import CheckpointError
 from headrace.state import ManifestLog, ResultFile, Store, collect_garbage, record
 from headrace.state.manifest import path_of
+from headrace.testing import LocalRun
 
 
 @pytest.fixture(params=["local", "remote"])
@@ -283,3 +285,17 @@ def test_a_file_committed_during_the_listing_stays(crowded: Store, monkeypatch: 
 
     monkeypatch.setattr(Store, "scan", commit_then_scan)
     assert "segments/deep/lost.arrow" not in collect_garbage(crowded, log, grace_seconds=0)
+
+
+def test_a_manifest_names_what_wrote_it(tmp_path: Path) -> None:
+    """The versions of Headrace and of the engines in it, also when another process reads it."""
+    script = (
+        "CREATE STREAM s (ts TIMESTAMP, k INT) PROGRESSING ON ts ORDERED FROM 'memory';\n"
+        "CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k;"
+    )
+    run = LocalRun(script, path=str(tmp_path))
+    run.push(s=[(0, 1)])
+    run.close()
+    found = ManifestLog(Store.open(str(tmp_path))).latest()
+    assert found is not None
+    assert found.engine == {name: metadata.version(name) for name in ("headrace", "duckdb", "pyarrow")}

@@ -334,6 +334,5 @@ def _explain_unreadable(path: str, error: Exception) -> SourceError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return SourceError(
         f"a source cannot be read: {path}: {reason}\nNothing of this batch was committed. Mend or remove the file and start "
-        "again. To pass over files that cannot be read, without a word about their rows, write OPTIONS (ignoreCorruptFiles "
-        "'true') behind the source"
+        "again (docs/operations.md has what else can be done)"
     )

@@ -26,6 +26,7 @@ from headrace.network.npc import npc
 from headrace.network.plan_then_deploy import plan_then_deploy
 from headrace.network.top_down import top_down
 from headrace.network.world import World
+from headrace.sql.error_places import suggest
 
 Planner = Callable[[JoinQuery, Deployment], QueryPlan]
 DEFAULT_MAX_CS = 32
@@ -80,6 +81,13 @@ class PreparedWorld:
             raise NetworkError(f"no planner is called {algorithm!r}; there are {', '.join(planners)}")
 
         def plan(query: JoinQuery, deployed: Deployment) -> QueryPlan:
+            if query.sink not in self.world.network.index:
+                network = self.world.network
+                near = suggest(query.sink, network.names)
+                raise NetworkError(
+                    f"query {query.name!r} goes to the node {query.sink!r}, which {network.name!r} has not, or has not "
+                    f"any more.{near} Give the query another sink, or remove it"
+                )
             try:
                 return found(self, query, deployed)
             except UnplaceableError:  # by its rule: in a zone without room, say; elsewhere there may be some

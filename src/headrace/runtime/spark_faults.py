@@ -44,10 +44,7 @@ _NANOSECONDS = (
     "know which have them. Write the file with microseconds (pandas: to_parquet(…, coerce_timestamps='us', "
     "allow_truncated_timestamps=True)), and start again"
 )
-MEND = (
-    "Mend or remove the file and start again. To pass over files that cannot be read, without a word about their rows, write "
-    "OPTIONS (ignoreCorruptFiles 'true') behind the source, or give --conf spark.sql.files.ignoreCorruptFiles=true"
-)
+MEND = "Mend or remove the file and start again (docs/operations.md has what else can be done)"
 _CALL = re.compile(r"An error occurred while calling \S+\.\s*\n?\s*: (?:org\.apache\.spark\.SparkException: )?")  # py4j's words
 _quieting = threading.Lock()
 _quiet = 0  # how many threads are inside
