@@ -204,6 +204,8 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "hybrid",
         "--absorb",
         "2 seconds",
+        "--share",
+        "all",
         "--partition-by",
         "k",
         "--master",
@@ -222,6 +224,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "balance": "hybrid",
         "partition_by": "k",
         "absorb": "2 seconds",
+        "share": "all",
     }
     assert sql == {"text": SCRIPT, "base": tmp_path}
     del start["on_batch"]
