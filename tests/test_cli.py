@@ -206,6 +206,8 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "hybrid",
         "--absorb",
         "2 seconds",
+        "--share",
+        "all",
         "--partition-by",
         "k",
         "--master",
@@ -227,6 +229,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "partition_by": "k",
         "absorb": "2 seconds",
         "allow_functions": "java_method,reflect",
+        "share": "all",
     }
     assert sql == {"text": SCRIPT, "base": tmp_path}
     del start["on_batch"]

@@ -135,6 +135,8 @@ def test_a_secret_in_plain_text_is_warned_of() -> None:
         warnings.simplefilter("error")
         hr.Session().sql(script("subscribe 't', kafka.ssl.key.password '${file:/run/key}'")).check(installed=False)
     assert looks_like_secret("url", "jdbc:postgresql://me:pw@host/db")
+    for option in ("sfPassphrase", "kafka.ssl.keystore.key", "fs.s3a.secret.key", "apiKey", "kafka.sasl.jaas.config", "sasToken"):
+        assert looks_like_secret(option, "x"), option
     assert not looks_like_secret("url", "jdbc:postgresql://host/db")
     assert not looks_like_secret("enableTokens", "true")
     assert describe_value("password", "pw") is None

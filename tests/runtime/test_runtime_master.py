@@ -97,4 +97,4 @@ def test_the_command_runs_under_spark_submit(tmp_path: Path) -> None:
     assert hr.Session(checkpoint=tmp_path / "c").results("q").arrow().num_rows == 1
     refused = submit("local[1]", program, *options, "--master", "local[2]")
     assert refused.returncode != 0
-    assert "this process has a Spark already, on local[1]" in refused.stderr
+    assert "this process has a Spark already, on local[1]" in refused.stdout  # where spark-submit puts all that a program says

@@ -15,7 +15,9 @@ from headrace.errors import SqlError
 REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _KNOWN = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:[^\s].*")
 _USER = re.compile(r"(?<=://)[^/@]*@")  # who logs in with what, in a URI
-_SECRET = re.compile(r"passw|pwd|secret|token|credential|api.?key|access.?key|private.?key|account.?key|jaas", re.IGNORECASE)
+_SECRET = re.compile(
+    r"passw|passphrase|pwd|secret|token|credential|(api|access|private|account|keystore).?key|jaas", re.IGNORECASE
+)
 _SAYS_WHICH_ROWS = frozenset(
     (
         *("path", "name", "table", "subscribe", "subscribepattern", "assign", "topic", "topics", "stream", "streamname"),

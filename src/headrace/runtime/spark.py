@@ -25,7 +25,7 @@ SETTINGS = {
     # the rest of the way to Python; the number of rows is limit enough.
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     # Where Spark shows the options of a source, it leaves out those that may hold a password.
-    "spark.sql.redaction.options.regex": "(?i)url|secret|passw|pwd|token|credential|key|jaas",
+    "spark.sql.redaction.options.regex": "(?i)url|secret|passw|passphrase|pwd|token|credential|key|jaas",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.worker.reuse": "true",
