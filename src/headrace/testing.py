@@ -22,6 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from sqlglot import exp
 
 from headrace.dialect.duck import duck_sql
@@ -47,7 +48,7 @@ from headrace.runtime.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.check_functions import OpenFunctions
-from headrace.state import Manifest, ResultFile, Store, TableFile
+from headrace.state import Manifest, Store, TableFile
 from headrace.state.result_parquet import read_results
 from headrace.windows.duration import parse_absorb
 
@@ -147,29 +148,14 @@ class LocalRun:
 
     def rows(self, query: str, times: bool = False) -> list[tuple[Any, ...]]:
         """All results of a query so far, sorted; window times as ticks unless `times`."""
-        return self._read(self.log.results(query), times)
+        return _list_rows((read_results(self.store, file) for file in self.log.results(query)), times)
 
     def late(self, stream: str) -> list[tuple[Any, ...]]:
-        return self._read(self.log.late(stream), False)
+        return _list_rows((read_results(self.store, file) for file in self.log.late(stream)), False)
 
-    def _read(self, files: Iterable[ResultFile], times: bool) -> list[tuple[Any, ...]]:
-        out: list[tuple[Any, ...]] = []
-        for file in files:
-            table = read_results(self.store, file)
-            if not times:
-                table = pa.table(
-                    {
-                        n: (c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c)
-                        for n, c in zip(table.column_names, table.columns, strict=True)
-                    }
-                )
-            out += [tuple(row.values()) for row in table.to_pylist()]
-        return sorted(
-            out,
-            key=lambda r: [
-                (v is not None, str(type(v)), str(v) if isinstance(v, (list, dict)) else v) for v in r
-            ],
-        )
+    def _read(self, paths: Iterable[str], times: bool) -> list[tuple[Any, ...]]:
+        """The rows of some files of the checkpoint, as `rows` gives them."""
+        return _list_rows((pq.read_table(self.store.local_path(path)) for path in paths), times)
 
     # -- one batch --------------------
     def _run_batch(self, frames: list[pa.Table], orders: Orders) -> Manifest:
@@ -285,6 +271,23 @@ class LocalTables:
             for target, rows in split_piece(division, number):
                 found.setdefault(target, []).append(rows)
         return [file for target, tables in found.items() for file in write_divided(division, target, tables)]
+
+
+def _list_rows(tables: Iterable[pa.Table], times: bool) -> list[tuple[Any, ...]]:
+    out: list[tuple[Any, ...]] = []
+    for table in tables:
+        if not times:
+            table = pa.table(
+                {
+                    n: (c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c)
+                    for n, c in zip(table.column_names, table.columns, strict=True)
+                }
+            )
+        out += [tuple(row.values()) for row in table.to_pylist()]
+    return sorted(
+        out,
+        key=lambda r: [(v is not None, str(type(v)), str(v) if isinstance(v, (list, dict)) else v) for v in r],
+    )
 
 
 def _write_late(type_: str, column: str) -> str:

@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from headrace.errors import CheckpointError
 from headrace.report import checkpoint as summary
 from spark_kit import events, session, stream_sql, write
 
@@ -61,3 +64,30 @@ def test_milliseconds_declared_as_a_time(spark: Any, tmp_path: Path) -> None:
     late = run.late("s").arrow()
     assert sorted(late["ts"].cast("int64").to_pylist()) == [(millis + n) * 1_000_000 for n in range(60)]
     assert set(late["_reason"].to_pylist()) == {"implausible"}
+
+
+def test_spark_checks_results_too(spark: Any, tmp_path: Path) -> None:
+    """A flipped bit in a page, or in the footer, of a result file that Spark reads is an error and no other row."""
+    write(tmp_path / "s", events(200, seconds=400))
+    run = session(spark, tmp_path / "ck", stream_sql("s", tmp_path / "s") + Q).start(available_now=True, flush=True)
+    run.wait()
+    results = run.results("q")
+    rows = results.spark().count()
+    assert rows > 0
+    file = tmp_path / "ck" / run.driver.log.results("q")[0].path
+    content = file.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    file.write_bytes(flip(content, footer + 5))
+    with pytest.raises(CheckpointError, match="of its footer, its content does not have the checksum"):
+        results.spark()
+    column = pq.read_metadata(pa.BufferReader(content))
+    chunk = column.row_group(0).column(column.schema.names.index("n"))
+    file.write_bytes(flip(content, chunk.data_page_offset + chunk.total_compressed_size - 3))
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        results.arrow()
+    with pytest.raises(Exception, match="(?i)checksum|crc|corrupt"):
+        results.spark().collect()
+
+
+def flip(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]

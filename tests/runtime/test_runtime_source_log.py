@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.runtime.source_log import trim_source_logs
+from headrace.runtime.source_log import sum_blocks, trim_source_logs
 from headrace.state import Store
 from spark_kit import drained, events, multiset, stream_sql, write
 
@@ -58,16 +58,17 @@ def make_log(tmp_path: Path, days: list[float], head: str = "v1") -> Store:
     lines = [json.dumps({"path": f"f{i}", "timestamp": int(d * DAY * 1000), "batchId": i}) for i, d in enumerate(days)]
     (folder / "19.compact").write_text("\n".join([head, *lines]))
     (folder / "9.compact").write_text("v1\nolder")
-    (folder / ".19.compact.crc").write_text("x")
+    (folder / ".19.compact.crc").write_bytes(sum_blocks((folder / "19.compact").read_bytes()))
     return Store.open(tmp_path)
 
 
 def test_only_what_is_more_than_a_week_behind_the_newest_goes(tmp_path: Path) -> None:
-    """A day more than the week is kept, in case; only the last compact file is touched, and its checksum goes."""
+    """A day more than the week is kept, in case; only the last compact file is touched, with its checksums."""
     store = make_log(tmp_path, [0, 40, 91.9, 92, 95, 100, 50])
     assert trim_source_logs(store, [{"path": "x"}]) == 4
     assert [one["path"] for one in entries(tmp_path)] == ["f3", "f4", "f5"]
-    assert store.list() == ["spark/sources/0/19.compact", "spark/sources/0/9.compact"]
+    assert store.list() == [f"spark/sources/0/{name}" for name in (".19.compact.crc", "19.compact", "9.compact")]
+    assert store.read("spark/sources/0/.19.compact.crc") == sum_blocks(store.read("spark/sources/0/19.compact"))
     assert trim_source_logs(store, [{}]) == 0
 
 
@@ -84,4 +85,23 @@ def test_a_log_written_otherwise_is_left_alone(tmp_path: Path) -> None:
     assert trim_source_logs(make_log(tmp_path / "a", [0, 100], head="v2"), [{}]) == 0
     store = make_log(tmp_path / "b", [0, 100])
     store.write("spark/sources/0/19.compact", b"v1\n{}")
+    store.delete("spark/sources/0/.19.compact.crc")
     assert trim_source_logs(store, [{}]) == 0
+
+
+def test_a_damaged_log_is_left_to_spark(tmp_path: Path) -> None:
+    """Spark refuses it by its checksums; with new ones it would be believed."""
+    store = make_log(tmp_path, [0, 100])
+    damaged = store.read("spark/sources/0/19.compact").replace(b"f0", b"f1")
+    store.write("spark/sources/0/19.compact", damaged)
+    assert trim_source_logs(store, [{}]) == 0
+    assert store.read("spark/sources/0/19.compact") == damaged
+
+
+def test_checksums_are_those_of_hadoop(spark: Any, tmp_path: Path) -> None:
+    """Byte for byte what Spark itself writes beside its log."""
+    write_dated(tmp_path / "s", 0, 1)
+    drained(spark, tmp_path / "ck", stream_sql("s", tmp_path / "s") + Q)
+    for name in ("offsets/0", "sources/0/0"):
+        path = tmp_path / "ck/spark" / name
+        assert (path.parent / f".{path.name}.crc").read_bytes() == sum_blocks(path.read_bytes())

@@ -13,6 +13,7 @@ from headrace.errors import CheckpointError, OptionError, SourceError
 from headrace.kernels import divide_table
 from headrace.optimizer.explain_plan import explain_plan
 from headrace.state import TableFile, TableVersion, collect_garbage
+from headrace.state.arrow_blocks import forget_checks
 from headrace.testing import LocalRun
 
 HOUR = 3_600_000_000
@@ -61,6 +62,23 @@ def test_rows_that_have_not_changed_make_no_new_file(tmp_path: Path) -> None:
     run.close()
     assert world.start().push(s=[(3, "a")]).tables["t"].paths == first.paths
     assert world.read == 3
+
+
+def test_a_damaged_file_is_written_anew(tmp_path: Path) -> None:
+    """A lookup that meets it says what to do, and a new start does it: the same rows in another file."""
+    world = World(tmp_path / "c")
+    run = world.start()
+    (path,) = run.push(s=[(1, "a")]).tables["t"].paths
+    content = bytearray(run.store.read(path))
+    content[len(content) // 3] ^= 1
+    run.store.write(path, bytes(content))
+    forget_checks()
+    with pytest.raises(CheckpointError, match="is not the table it was .*start again: the table is then read anew"):
+        run.push(s=[(2, "a")])
+    run.close()
+    again = world.start()
+    assert again.push(s=[(2, "a")]).tables["t"].paths != [path]
+    assert again.rows("q") == [(1, "one"), (2, "one")]
 
 
 def test_old_versions_are_deleted_when_two_manifests_do_not_name_them(tmp_path: Path) -> None:

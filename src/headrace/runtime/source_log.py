@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import json
 import re
+import struct
+import zlib
 from collections.abc import Iterable, Mapping
 
 from headrace.state import Store
 
 _WEEK = 7 * 86_400_000
 _MARGIN = 86_400_000
+_BLOCK = 512
 _COMPACT = re.compile(r"(spark/sources/\d+)/(\d+)\.compact")
 
 
@@ -33,9 +36,12 @@ def trim_source_logs(store: Store, options: Iterable[Mapping[str, str]]) -> int:
 
 
 def _trim(store: Store, folder: str, batch: int) -> int:
-    path = f"{folder}/{batch}.compact"
-    head, *lines = store.read(path).decode().splitlines()
+    path, sums = f"{folder}/{batch}.compact", f"{folder}/.{batch}.compact.crc"
+    content = store.read(path)
+    if store.exists(sums) and store.read(sums) != sum_blocks(content):
+        return 0  # damaged, which Spark says when it reads it
     try:
+        head, *lines = content.decode().splitlines()
         times = [int(json.loads(line)["timestamp"]) for line in lines]
     except (ValueError, KeyError, TypeError):
         return 0  # of a Spark that writes it otherwise
@@ -44,6 +50,14 @@ def _trim(store: Store, folder: str, batch: int) -> int:
     oldest = max(times) - _WEEK - _MARGIN
     kept = [line for line, time in zip(lines, times, strict=True) if time >= oldest]
     if len(kept) < len(lines):
-        store.delete(f"{folder}/.{batch}.compact.crc")  # of the file before; Hadoop takes one without as it is
-        store.write(path, "\n".join([head, *kept]).encode())
+        store.delete(sums)  # of the file before; Hadoop takes one without as it is
+        content = "\n".join([head, *kept]).encode()
+        store.write(path, content)
+        store.write(sums, sum_blocks(content))
     return len(lines) - len(kept)
+
+
+def sum_blocks(content: bytes) -> bytes:
+    """What Hadoop's local file system keeps beside a file, `.<name>.crc`: the CRC-32 of every 512 bytes."""
+    sums = (zlib.crc32(content[at : at + _BLOCK]) for at in range(0, len(content), _BLOCK))
+    return struct.pack(">4si", b"crc\0", _BLOCK) + b"".join(struct.pack(">I", one) for one in sums)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
 from headrace.errors import CheckpointError
 from headrace.runtime.source_path import local_path
 from headrace.state import Store
+
+_PATH = re.compile(r'\{"path":("file:[^"\\]*")')  # it is escaped as URIs are
 
 
 def find_vanished(store: Store, batch_id: int, streams: tuple[str, ...]) -> dict[str, list[str]]:
@@ -42,7 +45,7 @@ def _read_offsets(store: Store, batch_id: int) -> list[int | None]:
     if batch_id < 0 or not store.exists(path):
         return []
     found: list[int | None] = []
-    for line in store.read(path).decode().splitlines()[2:]:
+    for line in store.read(path).decode(errors="replace").splitlines()[2:]:
         try:
             value = json.loads(line)
         except ValueError:
@@ -55,12 +58,11 @@ def _list_entry(store: Store, source: int, entry: int) -> Iterator[str]:
     """The local files of an entry of a source's log."""
     path = f"spark/sources/{source}/{entry}"
     try:
-        lines = store.read(path if store.exists(path) else f"{path}.compact").decode().splitlines()[1:]
+        lines = store.read(path if store.exists(path) else f"{path}.compact").decode(errors="replace").splitlines()[1:]
     except CheckpointError:
         return  # Spark has merged it into a later one, whose batches are done
     mine = f'"batchId":{entry}}}'
     for line in lines:
-        if line.endswith(mine):
-            path = json.loads(line)["path"]
-            if path.startswith("file:"):
-                yield unquote(local_path(path))
+        found = _PATH.match(line) if line.endswith(mine) else None
+        if found:
+            yield unquote(local_path(json.loads(found[1])))
