@@ -28,7 +28,7 @@ from math import ceil
 from headrace.dialect.duck_arithmetic import divide_exactly, scale_to_decimal
 from headrace.dialect.duck_cast import cast, duck_type, spark_name, wrap_integer
 from headrace.dialect.duck_order import is_nested, order_key
-from headrace.dialect.spark_types import INTEGERS, decimal, decimal_of, is_decimal, scale
+from headrace.dialect.spark_types import INTEGERS, NUMBERS, decimal, decimal_of, is_decimal, scale
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Call
 from headrace.logical.user_aggregate import UserAggregate
@@ -214,8 +214,10 @@ def _extreme(pick: str) -> Callable[[Call, tuple[str, ...]], Decomposed]:
     return build
 
 
-def _values(final: str, distinct: bool = False) -> Callable[[Call, tuple[str, ...]], Decomposed]:
-    sub = f"list({'DISTINCT ' if distinct else ''}{{0}}) FILTER (WHERE {{0}} IS NOT NULL)"
+def _values(
+    final: str, distinct: bool = False, value: str = "{0}"
+) -> Callable[[Call, tuple[str, ...]], Decomposed]:
+    sub = f"list({'DISTINCT ' if distinct else ''}{value}) FILTER (WHERE {value} IS NOT NULL)"
     merge = "list_distinct(flatten(list({p})))" if distinct else "flatten(list({p}))"
 
     def build(call: Call, types: tuple[str, ...]) -> Decomposed:
@@ -236,18 +238,24 @@ def _count_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 def _sum_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
     total = wrap_integer("list_sum({0})", "bigint") if types[0] in INTEGERS else "list_sum({0})"
-    return _values(total, distinct=True)(call, types)
+    return _values(total, distinct=True, value=_summand(types[0]))(call, types)
 
 
 def _avg_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
     if not is_decimal(types[0]):
-        return _values("list_avg({0})", distinct=True)(call, types)
+        return _values("list_avg({0})", distinct=True, value=_summand(types[0]))(call, types)
     return _values(_quotient("list_sum({0})", "nullif(len({0}), 0)", types[0]), distinct=True)(call, types)
+
+
+def _summand(type_: str) -> str:
+    """What is added up or ordered: numbers as they are, anything else as the number it is or can be read as."""
+    return "{0}" if type_ in NUMBERS or is_decimal(type_) else _double(type_)
 
 
 def _percentile(call: Call, types: tuple[str, ...]) -> Decomposed:
     q = call.parameters[0] if call.parameters else 0.5
-    return _values(f"list_aggregate(({{0}})::DOUBLE[], 'quantile_cont', {_fractions(q, call)})")(call, types)
+    final = f"list_aggregate(({{0}})::DOUBLE[], 'quantile_cont', {_fractions(q, call)})"
+    return _values(final, value=_summand(types[0]))(call, types)
 
 
 def _percentile_approx(call: Call, types: tuple[str, ...]) -> Decomposed:

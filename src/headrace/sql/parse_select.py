@@ -24,6 +24,7 @@ from headrace.errors import SqlError
 from headrace.sql.error_places import error, point_at
 from headrace.sql.parse_window import put_windows, take_windows
 from headrace.sql.precedence import as_spark_binds
+from headrace.sql.query_parser import QueryParser
 from headrace.sql.syntax_hints import syntax_error
 from headrace.sql.token_cursor import retyped
 
@@ -41,7 +42,7 @@ def parse_select(script: str, tokens: list[Token]) -> exp.Expr:
     tokens = _take_group_aliases(tokens)
     tokens = [retyped(t, TokenType.VAR, t.text) if t.token_type is TokenType.WINDOW else t for t in tokens]
     try:
-        body = Spark().parser().parse(tokens, script)[0]
+        body = QueryParser(dialect=Spark()).parse(tokens, script)[0]
     except ParseError as e:
         raise syntax_error(script, tokens, e) from e
     if not isinstance(body, exp.Query):
