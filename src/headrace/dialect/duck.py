@@ -175,11 +175,16 @@ class _Translator:
         escape = "\\"
         if isinstance(node, exp.Escape):
             escape, node = node.expression.name, node.this
+        if len(escape) != 1 or not escape.isascii():
+            raise refuse_expression(node)
+        quoted = escape.replace("'", "''")
         word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
         if node.args.get("negate"):
             word = f"NOT {word}"
         text, pattern = self.as_(node.this, "string"), self.as_(node.expression, "string")
-        return Typed(f"({text} {word} {pattern} ESCAPE '{escape}')", "boolean")
+        found = f"({text} {word} {pattern} ESCAPE '{quoted}')"
+        sure = isinstance(node.expression, exp.Literal)  # a pattern that ends in its escape is tried when it is registered
+        return Typed(found if sure else f"TRY({found})", "boolean")
 
     # -- conditions --------------------
     def case(self, node: exp.Expr) -> Typed:
