@@ -39,7 +39,7 @@ _HYPOT = (  # scaled by the larger one, so that squares neither overflow nor van
     "ELSE abs({1}) * sqrt(1 + ({0} / {1}) * ({0} / {1})) END"
 )
 _POW = (  # of Java: C has 1 for 1 to the power of anything
-    "CASE WHEN isnan({1}) OR (abs({0}) = 1 AND isinf({1})) THEN 'nan'::DOUBLE ELSE pow({0}, {1}) END"
+    "CASE WHEN {0} IS NULL THEN NULL WHEN isnan({1}) OR (abs({0}) = 1 AND isinf({1})) THEN 'nan'::DOUBLE ELSE pow({0}, {1}) END"
 )
 _AT_LEAST_0 = "CASE WHEN {%d} < 0 THEN 0 ELSE {%d} END"
 
@@ -84,7 +84,7 @@ _TABLE: dict[type[exp.Expr] | str, Rule | list[Rule]] = {
     # DuckDB's reverse keeps a letter and its accents together, Spark's does not
     exp.Reverse: ("string -> string", "array_to_string(list_reverse(regexp_extract_all({0}, '(?s).')), '')"),
     exp.Replace: [
-        ("string string string -> string", "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, {2}) END"),
+        ("string string string -> string", "CASE WHEN {1} = '' AND {2} IS NOT NULL THEN {0} ELSE replace({0}, {1}, {2}) END"),
         ("string string -> string", "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, '') END"),
     ],
     exp.Translate: ("string string string -> string", "translate({0}, {1}, {2})"),
