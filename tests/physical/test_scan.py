@@ -67,6 +67,8 @@ def test_simple_expressions_are_computed_in_the_task(where: str) -> None:
         ("TRY_CAST(b AS INT) > 1", "TRY_CAST"),
         ("day >= '2024-06'", "2024-06"),
         ("k = 5", "= 5"),
+        ("k IS TRUE", "IS TRUE"),
+        ("v IS NOT FALSE", "IS FALSE"),
         ("v IN (1, '2')", "IN"),
         ("k BETWEEN 1 AND 2", "BETWEEN"),
         ("CASE WHEN v > 0 THEN x ELSE k END = 'a'", "CASE"),

@@ -23,6 +23,7 @@ from headrace.dialect.duck_expression import Translator, Typed, refuse_expressio
 from headrace.dialect.duck_functions import call
 from headrace.dialect.duck_like import like
 from headrace.dialect.duck_order import order_key
+from headrace.dialect.duck_parse import parse_whole
 from headrace.dialect.sql_quotes import quote_name, quote_text
 from headrace.errors import SqlError
 from headrace.logical.graph import Aggregate
@@ -143,14 +144,13 @@ class _Translator:
 
     def is_(self, node: exp.Expr) -> Typed:
         what = node.expression
-        word = (
-            "NULL"
-            if isinstance(what, exp.Null)
-            else "true"
-            if isinstance(what, exp.Boolean) and what.this
-            else "false"
-        )
-        return Typed(f"({self(node.this).sql} IS {word})", "boolean")
+        if isinstance(what, exp.Null):
+            return Typed(f"({self(node.this).sql} IS NULL)", "boolean")
+        if not isinstance(what, exp.Boolean):
+            raise refuse_expression(node)
+        # Spark compares with the word, so 2 IS TRUE is false
+        same = self.compare(node.this, "IS NOT DISTINCT FROM", what)
+        return Typed(same, "boolean")
 
     def comparison(self, node: exp.Expr) -> Typed:
         return Typed(self.compare(node.this, _COMPARISONS[type(node)], node.expression), "boolean")
@@ -207,6 +207,8 @@ class _Translator:
         ):  # what does not fit is NULL; a plain cast wraps
             whole = value.sql if value.type in t.INTEGERS else f"trunc({value.sql})"
             return Typed(f"TRY_CAST({whole} AS {duck_type(target)})", target)
+        if node.args.get("safe") and target in t.INTEGERS and value.type == "string":
+            return Typed(parse_whole(value.sql, duck_type(target)), target)
         return Typed(cast(value.sql, value.type, target), target)
 
     # -- collections --------------------
@@ -218,10 +220,9 @@ class _Translator:
         if not value.type.startswith("array<") or len(node.expressions) != 1:
             raise refuse_expression(node)
         at = self.as_(node.expressions[0], "int")
-        index = at if node.args.get("offset") == 1 else f"{at} + 1"
         if node.args.get("offset") != 1:  # x[-1] is NULL, element_at(x, -1) is the last
-            return Typed(f"CASE WHEN {at} >= 0 THEN ({value.sql})[{index}] END", value.type[6:-1])
-        return Typed(f"({value.sql})[{index}]", value.type[6:-1])
+            return Typed(f"CASE WHEN {at} >= 0 THEN ({value.sql})[{at}::BIGINT + 1] END", value.type[6:-1])
+        return Typed(f"({value.sql})[{at}]", value.type[6:-1])
 
     def array(self, node: exp.Expr) -> Typed:
         values, common = self.alike(node.expressions)

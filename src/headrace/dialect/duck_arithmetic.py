@@ -66,7 +66,25 @@ def _multiply(a: str, b: str, left: str, right: str, result: str) -> str:
         return f"({a} * {b})"
     duck = duck_type(result)
     exact = f"TRY_CAST(TRY({_widest(a, left)} * {b}) AS {duck})"
-    return f"coalesce({exact}, TRY_CAST({a}::DOUBLE * {b}::DOUBLE AS {duck}))"
+    return f"coalesce({exact}, {_multiply_in_halves(a, b, t.scale(left), t.scale(right), duck)})"
+
+
+def _multiply_in_halves(a: str, b: str, s1: int, s2: int, duck: str) -> str:
+    """a * b where 38 digits do not hold the product: the digits of all 76 as a text, which is rounded as it is read."""
+    half = f"1{'0' * 19}::UHUGEINT"
+    x, y = (f"CAST(replace(CAST(abs({v}) AS VARCHAR), '.', '') AS UHUGEINT)" for v in (a, b))
+    low = f"((hr_x % {half}) * (hr_y % {half}))"
+    middle = f"((hr_x // {half}) * (hr_y % {half}) + (hr_x % {half}) * (hr_y // {half}) + {low} // {half})"
+    high = f"((hr_x // {half}) * (hr_y // {half}) + {middle} // {half})"
+    digits = " || ".join(
+        f"lpad(CAST({part} AS VARCHAR), {width}, '0')"
+        for part, width in ((high, 39), (f"{middle} % {half}", 19), (f"{low} % {half}", 19))
+    )
+    text = f"ltrim(left(hr_d, {77 - s1 - s2}), '0') || '.' || right(hr_d, {s1 + s2})" if s1 + s2 else "ltrim(hr_d, '0')"
+    number = f"list_transform([{digits}], lambda hr_d: TRY_CAST({text} AS {duck}))[1]"
+    product = f"list_transform([{y}], lambda hr_y: {number})[1]"
+    unsigned = f"list_transform([{x}], lambda hr_x: {product})[1]"
+    return f"TRY(CASE WHEN ({a} < 0) <> ({b} < 0) THEN -{unsigned} ELSE {unsigned} END)"
 
 
 def _widest(sql: str, type_: str) -> str:

@@ -4,7 +4,9 @@ saturates as in Java."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from headrace.dialect import duck_parse as parse
 from headrace.dialect import spark_types as t
 from headrace.dialect.java_numbers import double_to_string, float_to_string, scientific
 from headrace.dialect.sql_quotes import quote_name
@@ -27,8 +29,6 @@ _DUCK = {
     "void": "INTEGER",
 }
 _PLAIN_TYPE = re.compile(r"[a-z][a-z0-9_ ]*(\(\d+(, ?-?\d+)?\))?")
-_TRUE = "('t', 'true', 'y', 'yes', '1')"
-_FALSE = "('f', 'false', 'n', 'no', '0')"
 
 
 def duck_type(spark: str) -> str:
@@ -93,33 +93,53 @@ def cast(sql: str, source: str, target: str) -> str:
         return _to_integer(sql, source, target)
     if target in ("float", "double") and source == "timestamp":
         return f"CAST(epoch_us({sql}) / 1000000.0 AS {duck})"
-    if target in ("float", "double") or t.is_decimal(target):
-        if source in (*t.NUMBERS, "boolean") or t.is_decimal(source):
-            if source in ("float", "double") and t.is_decimal(target):
-                return f"TRY_CAST(CAST({sql} AS DOUBLE) AS {duck})"
-            return f"{'TRY_CAST' if t.is_decimal(target) else 'CAST'}({sql} AS {duck})"
+    if source == "string" and (reader := _READERS.get(target)) is not None:
+        return reader(sql)
+    if t.is_decimal(target):
+        precision, scale = t.decimal_of(target) or (t.MAX, 0)
         if source == "string":
-            return f"TRY_CAST(trim({sql}) AS {duck})"
+            return parse.parse_decimal(sql, precision, scale)
+        if source in ("float", "double"):  # by its shortest digits, as Java's BigDecimal has them
+            return parse.read_decimal(f"CAST(CAST({sql} AS DOUBLE) AS VARCHAR)", precision, scale)
+        if source == "boolean":
+            return f"TRY_CAST(CAST({sql} AS INTEGER) AS {duck})"
+        if source in t.INTEGERS or t.is_decimal(source):
+            return f"TRY_CAST({sql} AS {duck})"
+    if target == "float" and source == "double":
+        large = f"isfinite({sql}) AND abs({sql}) >= 3.4028235677973366e38::DOUBLE"
+        return f"CASE WHEN {large} THEN CASE WHEN {sql} > 0 THEN 'inf' ELSE '-inf' END::FLOAT ELSE TRY_CAST({sql} AS FLOAT) END"
+    if target in ("float", "double") and (source in (*t.NUMBERS, "boolean") or t.is_decimal(source)):
+        return f"CAST({sql} AS {duck})"
     if target == "string":
         return _to_string(sql, source)
-    if target == "boolean":
-        if source == "string":
-            text = f"lower(trim({sql}))"
-            return f"CASE WHEN {text} IN {_TRUE} THEN true WHEN {text} IN {_FALSE} THEN false END"
-        if source in t.NUMBERS or t.is_decimal(source):
-            return f"({sql} <> 0)"
+    if target == "boolean" and (source in t.NUMBERS or t.is_decimal(source)):
+        return f"({sql} <> 0)"
     if target in ("date", "timestamp"):
-        if source == "string":
-            return f"TRY_CAST(trim({sql}) AS {duck})"
         if source in ("date", "timestamp"):
-            return f"CAST({sql} AS {duck})"
+            return f"TRY_CAST({sql} AS {duck})"
         if target == "timestamp" and source in t.INTEGERS:
-            return f"make_timestamptz({sql}::BIGINT * 1000000)"
+            return f"TRY(make_timestamptz({sql}::BIGINT * 1000000))"
     if source.startswith("array<") and target.startswith("array<"):
-        return f"CAST({sql} AS {duck})"
+        element = f"hr_a{source.count('<')}"
+        inner = cast(element, source[6:-1], target[6:-1])
+        return f"list_transform({sql}, lambda {element}: {inner})"
     raise PlanError(
         f"a cast from {source} to {target} is not available on results of windows; cast before the window"
     )
+
+
+def epoch_seconds(moment: str) -> str:
+    """Whole seconds since 1970, those before it too."""
+    return f"((epoch_us({moment}) - (epoch_us({moment}) % 1000000 + 1000000) % 1000000) // 1000000)"
+
+
+_READERS: dict[str, Callable[[str], str]] = {
+    "float": lambda sql: parse.parse_float(sql, "FLOAT"),
+    "double": lambda sql: parse.parse_float(sql, "DOUBLE"),
+    "boolean": parse.parse_boolean,
+    "date": parse.parse_date,
+    "timestamp": parse.parse_timestamp,
+}
 
 
 def _to_integer(sql: str, source: str, target: str) -> str:
@@ -139,27 +159,34 @@ def _to_integer(sql: str, source: str, target: str) -> str:
         text += f"ELSE CAST(trunc({sql}) AS HUGEINT) END"
         return wrap_integer(text, target)
     if source == "string":
-        digits = f"regexp_extract(trim({sql}), '^[+-]?[0-9]*')"
-        return (
-            f"CASE WHEN regexp_full_match(trim({sql}), '[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)') "
-            f"THEN TRY_CAST(CASE WHEN {digits} IN ('', '+', '-') THEN '0' ELSE {digits} END "
-            f"AS {duck_type(target)}) END"
-        )
+        return parse.parse_integer(sql, duck_type(target))
     if source == "timestamp":
-        return wrap_integer(f"CAST(floor(epoch_us({sql}) / 1000000.0) AS HUGEINT)", target)
+        return f"TRY_CAST({epoch_seconds(sql)} AS {duck_type(target)})"
     raise PlanError(
         f"a cast from {source} to {target} is not available on results of windows; cast before the window"
     )
 
 
+def _year_as_spark(text: str, time: str) -> str:
+    """A sign before years of more than four digits, and years before the first counted down from 0000."""
+    before = f"CASE WHEN year({time}) < 0 THEN '-' ELSE '' END || lpad(CAST(-year({time}) AS VARCHAR), 4, '0')"
+    early = f"{before} || regexp_replace(replace({text}, ' (BC)', ''), '^[0-9]+', '')"
+    return f"CASE WHEN year({time}) > 9999 THEN '+' || {text} WHEN year({time}) < 1 THEN {early} ELSE {text} END"
+
+
 def _to_string(sql: str, source: str) -> str:
-    if source in (*t.INTEGERS, "boolean", "date"):
+    if source in (*t.INTEGERS, "boolean"):
         return f"CAST({sql} AS VARCHAR)"
+    if source == "date":
+        return _year_as_spark(f"CAST({sql} AS VARCHAR)", sql)
     if source == "timestamp":
-        return f"CAST(CAST({sql} AS TIMESTAMP) AS VARCHAR)"
+        return _year_as_spark(f"CAST(CAST({sql} AS TIMESTAMP) AS VARCHAR)", f"CAST({sql} AS TIMESTAMP)")
     if t.is_decimal(source):
-        _, scale = t.decimal_of(source) or (38, 0)
+        precision, scale = t.decimal_of(source) or (38, 0)
         plain = f"CAST({sql} AS VARCHAR)"
+        if precision == scale:  # DuckDB writes .5
+            plain = f"replace(concat(CASE WHEN {sql} < 0 THEN '-' END, '0', ltrim({plain}, '-')), '00.', '0.')"
+            plain = f"CASE WHEN {sql} IS NOT NULL THEN {plain} END"
         if scale <= 6:
             return plain
         digits = f"coalesce(nullif(ltrim(replace(CAST(abs({sql}) AS VARCHAR), '.', ''), '0'), ''), '0')"

@@ -13,15 +13,36 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from headrace.dialect import spark_types as t
-from headrace.dialect.duck_cast import cast, duck_type, wrap_integer
+from headrace.dialect.duck_cast import cast, duck_type, epoch_seconds, wrap_integer
 from headrace.dialect.duck_expression import Translator, Typed, refuse_expression, refuse_types
 from headrace.dialect.duck_letters import lower_sql, title_sql, upper_sql
+from headrace.dialect.duck_operators import to_number
 from headrace.dialect.duck_order import is_nested
+from headrace.dialect.duck_zones import from_utc, to_utc
 from headrace.dialect.sql_quotes import quote_text
 
 Rule = tuple[str, str]  # signature, template
 _POSITIVE = "CASE WHEN {0} > 0 OR isnan({0}) THEN %s END"
 _LOG_BASE = "CASE WHEN ({0} > 0 OR isnan({0})) AND ({1} > 0 OR isnan({1})) THEN ln({1}) / ln({0}) END"
+# ln(1 + x) and exp(x) - 1 lose the digits of a small x; the factor gives them back (Kahan).
+_LOG1P = (
+    "CASE WHEN {0} > -1 OR isnan({0}) THEN CASE WHEN 1 + {0} = 1 OR NOT isfinite({0}) THEN {0} "
+    "ELSE ln(1 + {0}) * {0} / ((1 + {0}) - 1) END END"
+)
+_EXPM1 = (
+    "CASE WHEN exp({0}) = 1 THEN {0} WHEN exp({0}) - 1 = -1 OR NOT isfinite(exp({0})) THEN exp({0}) - 1 "
+    "ELSE (exp({0}) - 1) * {0} / ln(exp({0})) END"
+)
+_HYPOT = (  # scaled by the larger one, so that squares neither overflow nor vanish
+    "CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL WHEN isinf({0}) OR isinf({1}) THEN 'inf'::DOUBLE "
+    "WHEN isnan({0}) OR isnan({1}) THEN 'nan'::DOUBLE "
+    "WHEN {0} = 0 AND {1} = 0 THEN 0::DOUBLE WHEN abs({0}) >= abs({1}) THEN abs({0}) * sqrt(1 + ({1} / {0}) * ({1} / {0})) "
+    "ELSE abs({1}) * sqrt(1 + ({0} / {1}) * ({0} / {1})) END"
+)
+_POW = (  # of Java: C has 1 for 1 to the power of anything
+    "CASE WHEN {0} IS NULL THEN NULL WHEN isnan({1}) OR (abs({0}) = 1 AND isinf({1})) THEN 'nan'::DOUBLE ELSE pow({0}, {1}) END"
+)
+_AT_LEAST_0 = "CASE WHEN {%d} < 0 THEN 0 ELSE {%d} END"
 
 _TABLE: dict[type[exp.Expr] | str, Rule | list[Rule]] = {
     # numbers
@@ -31,19 +52,19 @@ _TABLE: dict[type[exp.Expr] | str, Rule | list[Rule]] = {
     exp.Exp: ("double -> double", "exp({0})"),
     exp.Ln: ("double -> double", _POSITIVE % "ln({0})"),
     exp.Log: ("double double -> double", _LOG_BASE),
-    "log1p": ("double -> double", "CASE WHEN {0} > -1 OR isnan({0}) THEN ln(1 + {0}) END"),
-    "expm1": ("double -> double", "(exp({0}) - 1)"),
-    exp.Pow: ("double double -> double", "pow({0}, {1})"),
+    "log1p": ("double -> double", _LOG1P),
+    "expm1": ("double -> double", _EXPM1),
+    exp.Pow: ("double double -> double", _POW),
     exp.Sin: ("double -> double", "sin({0})"),
     exp.Cos: ("double -> double", "cos({0})"),
     exp.Tan: ("double -> double", "tan({0})"),
     exp.Atan: ("double -> double", "atan({0})"),
-    exp.Atan2: ("double double -> double", "atan2({0}, {1})"),
+    exp.Atan2: ("double double -> double", "atan2({0} + 0.0::DOUBLE, {1} + 0.0::DOUBLE)"),
     exp.Degrees: ("double -> double", "degrees({0})"),
     exp.Radians: ("double -> double", "radians({0})"),
     exp.Pi: ("-> double", "pi()"),
     "e": ("-> double", "exp(1.0::DOUBLE)"),
-    "hypot": ("double double -> double", "sqrt({0} * {0} + {1} * {1})"),
+    "hypot": ("double double -> double", _HYPOT),
     exp.IsNan: ("double -> boolean", "coalesce(isnan({0}), false)"),
     exp.Nanvl: ("double double -> double", "CASE WHEN isnan({0}) THEN {1} ELSE {0} END"),
     exp.Rint: ("double -> double", "round_even({0}, 0)"),
@@ -55,30 +76,31 @@ _TABLE: dict[type[exp.Expr] | str, Rule | list[Rule]] = {
     "octet_length": ("string -> int", "strlen({0})::INTEGER"),
     exp.BitLength: ("string -> int", "(8 * strlen({0}))::INTEGER"),
     "btrim": [("string -> string", "trim({0}, ' ')"), ("string string -> string", "trim({0}, {1})")],
-    exp.Left: ("string int -> string", "left({0}, greatest({1}, 0))"),
+    exp.Left: ("string int -> string", f"left({{0}}, {_AT_LEAST_0 % (1, 1)})"),
     exp.Right: (
         "string int -> string",
         "CASE WHEN {1} > 0 THEN right({0}, {1}) WHEN {1} <= 0 AND {0} IS NOT NULL THEN '' END",
     ),
-    exp.Repeat: ("string int -> string", "repeat({0}, greatest({1}, 0))"),
-    exp.Reverse: ("string -> string", "reverse({0})"),
+    exp.Repeat: ("string int -> string", f"repeat({{0}}, {_AT_LEAST_0 % (1, 1)})"),
+    # DuckDB's reverse keeps a letter and its accents together, Spark's does not
+    exp.Reverse: ("string -> string", "array_to_string(list_reverse(regexp_extract_all({0}, '(?s).')), '')"),
     exp.Replace: [
-        ("string string string -> string", "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, {2}) END"),
+        ("string string string -> string", "CASE WHEN {1} = '' AND {2} IS NOT NULL THEN {0} ELSE replace({0}, {1}, {2}) END"),
         ("string string -> string", "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, '') END"),
     ],
     exp.Translate: ("string string string -> string", "translate({0}, {1}, {2})"),
-    exp.SplitPart: ("string string int -> string", "split_part({0}, {1}, {2})"),
+    exp.SplitPart: (
+        "string string int -> string",
+        "CASE WHEN {1} = '' AND {2} IS NOT NULL THEN CASE WHEN {2} IN (1, -1) THEN {0} ELSE left({0}, 0) END "
+        "WHEN {0} IS NOT NULL AND {1} IS NOT NULL THEN split_part({0}, {1}, {2}) END",
+    ),
     exp.StartsWith: ("string string -> boolean", "starts_with({0}, {1})"),
     exp.EndsWith: ("string string -> boolean", "ends_with({0}, {1})"),
     exp.Contains: ("string string -> boolean", "contains({0}, {1})"),
     exp.Ascii: ("string -> int", "CASE WHEN {0} = '' THEN 0 ELSE ascii({0}) END::INTEGER"),
-    exp.Space: ("int -> string", "repeat(' ', greatest({0}, 0))"),
+    exp.Space: ("int -> string", f"repeat(' ', {_AT_LEAST_0 % (0, 0)})"),
     exp.MD5: ("string -> string", "md5({0})"),
     exp.RegexpLike: ("string string -> boolean", "regexp_matches({0}, {1})"),
-    exp.RegexpExtract: [
-        ("string string int -> string", "regexp_extract({0}, {1}, {2})"),
-        ("string string -> string", "regexp_extract({0}, {1}, 1)"),
-    ],
     # dates and times
     exp.Year: ("date -> int", "year({0})::INTEGER"),
     exp.Quarter: ("date -> int", "quarter({0})::INTEGER"),
@@ -96,13 +118,12 @@ _TABLE: dict[type[exp.Expr] | str, Rule | list[Rule]] = {
     exp.Monthname: ("date -> string", "left(monthname({0}), 3)"),
     exp.LastDay: ("date -> date", "last_day({0})"),
     exp.AddMonths: ("date int -> date", "({0} + to_months({1}))::DATE"),
-    exp.UnixSeconds: ("timestamp -> bigint", "floor(epoch_us({0}) / 1000000.0)::BIGINT"),
-    exp.UnixMillis: ("timestamp -> bigint", "floor(epoch_us({0}) / 1000.0)::BIGINT"),
+    exp.UnixSeconds: ("timestamp -> bigint", epoch_seconds("{0}")),
+    exp.UnixMillis: ("timestamp -> bigint", "((epoch_us({0}) - (epoch_us({0}) % 1000 + 1000) % 1000) // 1000)"),
     exp.UnixMicros: ("timestamp -> bigint", "epoch_us({0})"),
     "unix_date": ("date -> int", "date_diff('day', DATE '1970-01-01', {0})::INTEGER"),
     exp.UnixDate: ("date -> int", "date_diff('day', DATE '1970-01-01', {0})::INTEGER"),
     exp.DateFromUnixDate: ("int -> date", "(DATE '1970-01-01' + {0})"),
-    "timestamp_seconds": ("bigint -> timestamp", "make_timestamptz({0} * 1000000)"),
     "timestamp_millis": ("bigint -> timestamp", "make_timestamptz({0} * 1000)"),
     "timestamp_micros": ("bigint -> timestamp", "make_timestamptz({0})"),
     "make_date": ("int int int -> date", "TRY(make_date({0}, {1}, {2}))"),
@@ -114,13 +135,22 @@ _KEYS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Replace: ("this", "expression", "replacement"),
     exp.Translate: ("this", "from_", "to"),
     exp.SplitPart: ("this", "delimiter", "part_index"),
-    exp.RegexpExtract: ("this", "expression", "group"),
 }
 _FLAGS = ("null_if_pos_overflow", "safe", "coalesce", "charset")
 
 
 def call(translate: Translator, node: exp.Expr) -> Typed:
-    """A function call, by the table or by a rule of its own."""
+    """A function call, by the table or by a rule of its own. What DuckDB cannot compute for a row is NULL there, and
+    does not stop the set.
+    """
+    value = _call(translate, node)
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else type(node)
+    if name in _PATTERNS and isinstance(node.args["expression"], exp.Literal):
+        return value  # a pattern DuckDB does not know is refused when it is tried
+    return value if name in _NEVER_FAIL else Typed(f"TRY({value.sql})", value.type)
+
+
+def _call(translate: Translator, node: exp.Expr) -> Typed:
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
         if name in _SPECIAL:
@@ -159,20 +189,15 @@ def _filled(template: str, values: list[str]) -> str:
 
 
 # -- functions that look at their arguments --------------------
-def _same_type(template: str) -> Callable[[Translator, exp.Expr], Typed]:
-    def rule(translate: Translator, node: exp.Expr) -> Typed:
-        value = translate(node.expressions[0] if isinstance(node, exp.Anonymous) else node.this)
-        return Typed(_filled(template, [value.sql]), value.type)
-
-    return rule
+def _positive(translate: Translator, node: exp.Expr) -> Typed:
+    return to_number(translate(node.expressions[0]), node)
 
 
 def _abs(translate: Translator, node: exp.Expr) -> Typed:
     value = translate(node.this)
     if value.type in t.INTEGERS:
         return Typed(wrap_integer(f"abs({value.sql}::HUGEINT)", value.type), value.type)
-    if value.type == "string":
-        value = Typed(cast(value.sql, "string", "double"), "double")
+    value = to_number(value, node)
     return Typed(f"abs({value.sql})", value.type)
 
 
@@ -208,7 +233,7 @@ def _ceil_floor(translate: Translator, node: exp.Expr) -> Typed:
     value = translate(node.this)
     if t.is_decimal(value.type):
         precision, scale = t.decimal_of(value.type) or (38, 0)
-        result = t.decimal(min(38, precision - scale + 1), 0)
+        result = t.decimal(min(38, precision - scale + 1), 0) if scale else value.type
         return Typed(f"CAST({word}({value.sql}) AS {duck_type(result)})", result)
     if value.type in t.INTEGERS:
         return Typed(cast(value.sql, value.type, "bigint"), "bigint")
@@ -243,15 +268,23 @@ def _nvl2(translate: Translator, node: exp.Expr) -> Typed:
 def _pmod(translate: Translator, node: exp.Expr) -> Typed:
     a, b = node.expressions
     rest = translate(exp.Mod(this=a.copy(), expression=b.copy()))
-    divisor = cast(translate(b).sql, translate(b).type, rest.type)
-    return Typed(
-        f"CASE WHEN {rest.sql} < 0 THEN ({rest.sql} + {divisor}) % {divisor} ELSE {rest.sql} END", rest.type
-    )
+    if t.is_decimal(rest.type):
+        divisor, wide = translate(b), f"DECIMAL(38,{t.scale(rest.type)})"
+        again = f"({rest.sql}::{wide} + CAST({divisor.sql} AS {wide})) % CAST({divisor.sql} AS {wide})"
+        return Typed(
+            f"TRY_CAST(TRY(CASE WHEN {rest.sql} < 0 THEN {again} ELSE {rest.sql} END) AS {duck_type(rest.type)})", rest.type
+        )
+    by = cast(translate(b).sql, translate(b).type, rest.type)
+    again = f"({rest.sql} + {by})"
+    if rest.type in t.INTEGERS:
+        again = wrap_integer(f"{rest.sql}::HUGEINT + {by}", rest.type)
+    return Typed(f"CASE WHEN {rest.sql} < 0 THEN {again} % {by} ELSE {rest.sql} END", rest.type)
 
 
 def _shift_unsigned(translate: Translator, node: exp.Expr) -> Typed:
     value = translate(node.expressions[0])
     type_ = "bigint" if value.type == "bigint" else "int"
+    value = Typed(cast(value.sql, value.type, type_), type_)
     mask, by = (
         (1 << t.bits(type_)) - 1,
         f"({translate.as_(node.expressions[1], 'int')} & {t.bits(type_) - 1})",
@@ -296,18 +329,16 @@ def _substring(translate: Translator, node: exp.Expr) -> Typed:
     first = (
         f"CASE WHEN {start} > 0 THEN {start} WHEN {start} = 0 THEN 1 ELSE length({text}) + {start} + 1 END"
     )
-    if node.args.get("length") is None:
-        return Typed(f"substr({text}, greatest({first}, 1))", "string")
-    length = translate.as_(node.args["length"], "int")
+    length = translate.as_(node.args["length"], "int") if node.args.get("length") is not None else "2147483647"
     until = f"({first})::BIGINT + {length}"
-    return Typed(
-        f"substr({text}, greatest({first}, 1), greatest({until} - greatest({first}, 1), 0))", "string"
-    )
+    cut = f"substr({text}, greatest({first}, 1), greatest({until} - greatest({first}, 1), 0))"
+    return Typed(f"CASE WHEN {start} IS NOT NULL AND {length} IS NOT NULL THEN {cut} END", "string")
 
 
 def _pad(translate: Translator, node: exp.Expr) -> Typed:
     fill = node.args.get("fill_pattern")
-    text, length = translate.as_(node.this, "string"), f"greatest({translate.as_(node.expression, 'int')}, 0)"
+    text, given = translate.as_(node.this, "string"), translate.as_(node.expression, "int")
+    length = f"CASE WHEN {given} < 0 THEN 0 ELSE {given} END"
     with_ = translate.as_(fill, "string") if fill is not None else "' '"
     if fill is not None and (not isinstance(fill, exp.Literal) or not str(fill.this)):
         raise refuse_expression(node)
@@ -320,8 +351,12 @@ def _position(translate: Translator, node: exp.Expr) -> Typed:
         return Typed(f"instr({text}, {what})::INTEGER", "int")
     start = translate.as_(node.args["position"], "int")
     found = f"instr(substr({text}, {start}), {what})"
-    index = f"CASE WHEN {start} < 1 OR {found} = 0 THEN 0 ELSE {found} + {start} - 1 END"
-    return Typed(f"CASE WHEN {text} IS NOT NULL AND {what} IS NOT NULL THEN ({index})::INTEGER END", "int")
+    index = (
+        f"CASE WHEN {start} < 1 THEN 0 WHEN {what} = '' THEN 1 "
+        f"WHEN {found} = 0 THEN 0 ELSE {found} + {start}::BIGINT - 1 END"
+    )
+    known = f"CASE WHEN {text} IS NOT NULL AND {what} IS NOT NULL THEN ({index})::INTEGER END"
+    return Typed(f"CASE WHEN {start} IS NULL THEN 0 ELSE {known} END", "int")
 
 
 def _regexp_replace(translate: Translator, node: exp.Expr) -> Typed:
@@ -335,11 +370,22 @@ def _regexp_replace(translate: Translator, node: exp.Expr) -> Typed:
     return Typed(f"regexp_replace({text}, {pattern}, {into}, 'g')", "string")
 
 
+def _regexp_extract(translate: Translator, node: exp.Expr) -> Typed:
+    if any(v and k not in ("this", "expression", "group", *_FLAGS) for k, v in node.args.items()):
+        raise refuse_expression(node)
+    text, pattern = translate.as_(node.this, "string"), translate.as_(node.expression, "string")
+    group = _whole(node.args["group"], node) if node.args.get("group") is not None else 1
+    if group < 0:
+        raise refuse_expression(node)
+    return Typed(f"regexp_extract({text}, {pattern}, {group})", "string")
+
+
 def _split(translate: Translator, node: exp.Expr) -> Typed:
     if node.args.get("limit") is not None:
         raise refuse_expression(node)
     text, pattern = translate.as_(node.this, "string"), translate.as_(node.expression, "string")
-    return Typed(f"regexp_split_to_array({text}, {pattern})", "array<string>")
+    parts = f"regexp_split_to_array({text}, {pattern})"
+    return Typed(f"CASE WHEN {pattern} IS NOT NULL THEN {parts} END", "array<string>")
 
 
 def _substring_index(translate: Translator, node: exp.Expr) -> Typed:
@@ -347,7 +393,8 @@ def _substring_index(translate: Translator, node: exp.Expr) -> Typed:
     count = _whole(node.args["count"], node)
     parts = f"string_split({text}, {mark})"
     cut = f"{parts}[1:{count}]" if count > 0 else f"{parts}[greatest(len({parts}) - {-count} + 1, 1):]"
-    return Typed(f"array_to_string({cut}, {mark})" if count else f"left({text}, 0)", "string")
+    found = f"array_to_string({cut}, {mark})" if count else f"left({text}, 0)"
+    return Typed(f"CASE WHEN {mark} IS NOT NULL THEN {found} END", "string")
 
 
 def _chr(translate: Translator, node: exp.Expr) -> Typed:
@@ -359,7 +406,7 @@ def _chr(translate: Translator, node: exp.Expr) -> Typed:
 
 def _hex(translate: Translator, node: exp.Expr) -> Typed:
     value = translate(node.this)
-    if value.type in t.INTEGERS:
+    if value.type in t.NUMBERS or t.is_decimal(value.type):
         return Typed(f"to_hex({cast(value.sql, value.type, 'bigint')})", "string")
     return Typed(f"hex({cast(value.sql, value.type, 'string')})", "string")
 
@@ -411,18 +458,22 @@ def _unit(node: exp.Expr, key: str = "unit") -> str:
 
 def _date_trunc(translate: Translator, node: exp.Expr) -> Typed:
     if isinstance(node, exp.DateTrunc):  # Spark's trunc(date, unit)
+        if _unit(node) not in ("year", "quarter", "month", "week"):
+            return Typed("NULL::DATE", "date")
         return Typed(f"CAST(date_trunc('{_unit(node)}', {translate.as_(node.this, 'date')}) AS DATE)", "date")
     return Typed(f"date_trunc('{_unit(node)}', {translate.as_(node.this, 'timestamp')})", "timestamp")
 
 
 def _to_date(translate: Translator, node: exp.Expr) -> Typed:
-    if node.args.get("format") is not None:
+    if node.args.get("format") is not None and translate(node.this).type not in ("date", "timestamp"):
         moment = f"try_strptime({translate.as_(node.this, 'string')}, {_format(node)})"
         return Typed(f"CAST({moment} AS DATE)", "date")
     return Typed(translate.as_(node.this, "date"), "date")
 
 
 def _to_timestamp(translate: Translator, node: exp.Expr) -> Typed:
+    if translate(node.this).type in ("date", "timestamp"):  # is one already, whatever the format
+        return Typed(translate.as_(node.this, "timestamp"), "timestamp")
     moment = f"try_strptime({translate.as_(node.this, 'string')}, {_format(node)})"
     return Typed(f"CAST({moment} AS TIMESTAMPTZ)", "timestamp")
 
@@ -454,7 +505,8 @@ def _date_format(translate: Translator, node: exp.Expr) -> Typed:
 
 
 def _from_unixtime(translate: Translator, node: exp.Expr) -> Typed:
-    moment = f"make_timestamptz({translate.as_(node.this, 'bigint')} * 1000000)"
+    ticks = wrap_integer(f"{translate.as_(node.this, 'bigint')}::HUGEINT * 1000000", "bigint")
+    moment = f"make_timestamptz({ticks})"
     return Typed(f"strftime({moment}, {_format(node)})", "string")
 
 
@@ -462,7 +514,7 @@ def _unix_timestamp(translate: Translator, node: exp.Expr) -> Typed:
     value = translate(node.this)
     if value.type not in ("date", "timestamp"):
         raise refuse_expression(node)
-    return Typed(cast(cast(value.sql, value.type, "timestamp"), "timestamp", "bigint"), "bigint")
+    return Typed(f"(epoch_us({cast(value.sql, value.type, 'timestamp')}) // 1000000)", "bigint")  # towards 1970
 
 
 def _date_add(translate: Translator, node: exp.Expr) -> Typed:
@@ -502,8 +554,8 @@ def _zone(translate: Translator, node: exp.Expr) -> Typed:
     value = node.this.this if isinstance(node.this, exp.Cast) else node.this
     moment, zone = translate.as_(value, "timestamp"), translate.as_(node.args["zone"], "string")
     if isinstance(node, exp.AtTimeZone):
-        return Typed(f"make_timestamptz(epoch_us(timezone({zone}, {moment})))", "timestamp")
-    return Typed(f"timezone({zone}, make_timestamp(epoch_us({moment})))", "timestamp")
+        return Typed(from_utc(moment, zone), "timestamp")
+    return Typed(to_utc(moment, zone), "timestamp")
 
 
 def _bucket(translate: Translator, node: exp.Expr) -> Typed:
@@ -516,16 +568,35 @@ def _named_struct(translate: Translator, node: exp.Expr) -> Typed:
     return translate(exp.Struct(expressions=fields))
 
 
+def _timestamp_seconds(translate: Translator, node: exp.Expr) -> Typed:
+    """Parts of a second count; what no time can hold is NULL."""
+    value = to_number(translate(node.expressions[0]), node)
+    if value.type in t.INTEGERS:
+        ticks = f"{value.sql}::BIGINT * 1000000"
+    elif t.is_decimal(value.type):
+        ticks = f"CAST({value.sql} AS DECIMAL(38,6)) * 1000000"
+    else:
+        ticks = f"trunc({value.sql}::DOUBLE * 1000000)"
+    return Typed(f"TRY(make_timestamptz(CAST({ticks} AS BIGINT)))", "timestamp")
+
+
 def _size(translate: Translator, node: exp.Expr) -> Typed:
-    value = translate(node.this)
+    """size and cardinality have -1 for NULL, array_size NULL."""
+    value = translate(node.expressions[0] if isinstance(node, exp.Anonymous) else node.this)
     if not value.type.startswith("array<"):
         raise refuse_types(node, [value.type])
+    if node.name.lower() == "array_size" and isinstance(node, exp.Anonymous):
+        return Typed(f"len({value.sql})::INTEGER", "int")
     return Typed(f"coalesce(len({value.sql}), -1)::INTEGER", "int")
 
 
 def _contains(translate: Translator, node: exp.Expr) -> Typed:
-    value = translate(node.this)
-    item = translate.as_(node.expression, value.type[6:-1])
+    value, sought = translate(node.this), translate(node.expression)
+    common = t.wider(value.type[6:-1], sought.type, strings=False) if value.type.startswith("array<") else None
+    if common is None:
+        raise refuse_types(node, [value.type, sought.type])
+    value = Typed(cast(value.sql, value.type, f"array<{common}>"), f"array<{common}>")
+    item = cast(sought.sql, sought.type, common)
     none = f"list_contains([hr_e IS NULL FOR hr_e IN {value.sql}], true)"
     found = f"list_contains({value.sql}, {item})"
     return Typed(
@@ -559,7 +630,7 @@ _CASTS = {
 }
 _SPECIAL: dict[type[exp.Expr] | str, Callable[[Translator, exp.Expr], Typed]] = {
     exp.Abs: _abs,
-    "positive": _same_type("{0}"),
+    "positive": _positive,
     exp.Round: _round,
     exp.Ceil: _ceil_floor,
     exp.Floor: _ceil_floor,
@@ -581,6 +652,7 @@ _SPECIAL: dict[type[exp.Expr] | str, Callable[[Translator, exp.Expr], Typed]] = 
     exp.Pad: _pad,
     exp.StrPosition: _position,
     exp.RegexpReplace: _regexp_replace,
+    exp.RegexpExtract: _regexp_extract,
     exp.RegexpSplit: _split,
     exp.SubstringIndex: _substring_index,
     exp.Chr: _chr,
@@ -600,8 +672,17 @@ _SPECIAL: dict[type[exp.Expr] | str, Callable[[Translator, exp.Expr], Typed]] = 
     exp.TimestampDiff: _timestamp_diff,
     exp.AtTimeZone: _zone,
     exp.FromTimeZone: _zone,
+    "timestamp_seconds": _timestamp_seconds,
     "_bucket": _bucket,
     "named_struct": _named_struct,
     exp.ArraySize: _size,
+    "cardinality": _size,
+    "array_size": _size,
     exp.ArrayContains: _contains,
+}
+# Functions that have an answer for every value; all others are tried.
+_PATTERNS = (exp.RegexpLike, exp.RegexpExtract, exp.RegexpReplace, exp.RegexpSplit)
+_NEVER_FAIL: set[type[exp.Expr] | str] = {
+    *(exp.Coalesce, exp.Nullif, exp.Nvl2, exp.Greatest, exp.Least, exp.Length, exp.StartsWith, exp.EndsWith, exp.Contains),
+    *("isnull", "isnotnull", "_bucket", "make_timestamptz"),
 }

@@ -18,10 +18,12 @@ def like(translate: Translator, node: exp.Expr) -> Typed:
     word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
     if node.args.get("negate"):
         word = f"NOT {word}"
-    if isinstance(node.expression, (exp.Literal, exp.RawString)):
+    known = isinstance(node.expression, (exp.Literal, exp.RawString))
+    if known:
         _check_pattern(node, escape)
     text, pattern = translate.as_(node.this, "string"), translate.as_(node.expression, "string")
-    return Typed(f"({text} {word} {pattern} ESCAPE {quote_text(escape)})", "boolean")
+    found = f"({text} {word} {pattern} ESCAPE {quote_text(escape)})"
+    return Typed(found if known else f"TRY({found})", "boolean")  # a pattern of a row may be none
 
 
 def _read_escape(node: exp.Escape) -> str:

@@ -40,16 +40,16 @@ def binary(translate: Translator, node: exp.Expr) -> Typed:
 def _moved(node: exp.Expr, operator: str, a: Typed, b: Typed) -> Typed | None:
     """Dates and times plus days or intervals."""
     if a.type == "date" and b.type in ("tinyint", "smallint", "int"):
-        return Typed(f"({a.sql} {operator} {b.sql})", "date")
+        return Typed(f"TRY({a.sql} {operator} {b.sql})", "date")
     if a.type == "interval" and operator == "+":
         a, b = b, a
     if b.type != "interval" or a.type not in ("date", "timestamp"):
         return None
     if a.type == "timestamp":
-        return Typed(f"({a.sql} {operator} {b.sql})", "timestamp")
+        return Typed(f"TRY({a.sql} {operator} {b.sql})", "timestamp")
     whole = any(w in b.sql for w in ("DAY", "MONTH", "YEAR", "WEEK"))
     if whole and not any(w in b.sql for w in ("HOUR", "MINUTE", "SECOND")):
-        return Typed(f"CAST(({a.sql} {operator} {b.sql}) AS DATE)", "date")
+        return Typed(f"TRY_CAST(TRY({a.sql} {operator} {b.sql}) AS DATE)", "date")
     raise refuse_expression(node)
 
 
@@ -61,6 +61,15 @@ def interval(translate: Translator, node: exp.Expr) -> Typed:
     return Typed(node.sql(dialect="duckdb").upper(), "interval")
 
 
+def to_number(value: Typed, node: exp.Expr) -> Typed:
+    """What a sign stands before: a text or nothing counts as a DOUBLE."""
+    if value.type in ("string", "void"):
+        return Typed(cast(value.sql, value.type, "double"), "double")
+    if value.type not in t.NUMBERS and not t.is_decimal(value.type):
+        raise refuse_types(node, [value.type])
+    return value
+
+
 def negative(translate: Translator, node: exp.Expr) -> Typed:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         type_ = t.literal(str(node.this.this))
@@ -68,7 +77,7 @@ def negative(translate: Translator, node: exp.Expr) -> Typed:
             "bigint" if node.this.this == str(1 << 63) else "int" if node.this.this == str(1 << 31) else type_
         )
         return Typed(f"(-{node.this.this})::{duck_type(type_)}", type_)
-    value = translate(node.this)
+    value = to_number(translate(node.this), node)
     return Typed(
         wrap_integer(f"-({value.sql}::HUGEINT)", value.type) if value.type in t.INTEGERS else f"(-{value.sql})",
         value.type,

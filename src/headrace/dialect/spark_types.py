@@ -94,8 +94,8 @@ def find_comparison_type(a: str, b: str) -> str | None:
     """The type two values are compared as."""
     if "string" in (a, b) and a != b and "void" not in (a, b):
         other = b if a == "string" else a
-        return "double" if is_decimal(other) else other
-    if "boolean" in (a, b) and (a in NUMBERS or b in NUMBERS):
+        return "double" if is_decimal(other) and scale(other) else other
+    if "boolean" in (a, b) and any(x in NUMBERS or is_decimal(x) for x in (a, b)):
         return b if a == "boolean" else a
     return wider(a, b)
 

@@ -44,7 +44,7 @@ _SIMPLE = (
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Neg)
 _ALIKE = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.Between, exp.In, exp.Case, exp.If, exp.Coalesce),
+    *(exp.Between, exp.In, exp.Is, exp.Case, exp.If, exp.Coalesce),
 )
 
 

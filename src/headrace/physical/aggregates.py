@@ -31,7 +31,7 @@ from math import ceil
 from headrace.dialect.duck_arithmetic import divide_exactly, scale_to_decimal
 from headrace.dialect.duck_cast import cast, duck_type, spark_name, wrap_integer
 from headrace.dialect.duck_order import is_nested, order_key
-from headrace.dialect.spark_types import INTEGERS, decimal, decimal_of, is_decimal, scale
+from headrace.dialect.spark_types import INTEGERS, NUMBERS, decimal, decimal_of, is_decimal, scale
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Call
 from headrace.logical.user_aggregate import UserAggregate
@@ -264,19 +264,24 @@ def _count_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
 
 def _sum_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
     total = wrap_integer("list_sum({0})", "bigint") if types[0] in INTEGERS else "list_sum({0})"
-    return _values(total, distinct=True)(call, types)
+    return _keep_values(_summand(types[0]), total, distinct=True)
 
 
 def _avg_distinct(call: Call, types: tuple[str, ...]) -> Decomposed:
     if not is_decimal(types[0]):
-        return _values("list_avg({0})", distinct=True)(call, types)
+        return _keep_values(_summand(types[0]), "list_avg({0})", distinct=True)
     return _values(_quotient("list_sum({0})", "nullif(len({0}), 0)", types[0]), distinct=True)(call, types)
+
+
+def _summand(type_: str) -> str:
+    """What is added up or ordered: numbers as they are, anything else as the number it is or can be read as."""
+    return "{0}" if type_ in NUMBERS or is_decimal(type_) else _double(type_)
 
 
 def _percentile(call: Call, types: tuple[str, ...]) -> Decomposed:
     q, distinct = call.parameters[0] if call.parameters else 0.5, call.function.endswith("_distinct")
     final = f"list_aggregate(({{0}})::DOUBLE[], 'quantile_cont', {_fractions(q, call)})"
-    return _keep_values(_double(types[0]) if distinct else "{0}", final, distinct)
+    return _keep_values(_double(types[0]) if distinct else _summand(types[0]), final, distinct)
 
 
 def _percentile_desc(call: Call, types: tuple[str, ...]) -> Decomposed:
@@ -288,7 +293,8 @@ def _percentile_desc(call: Call, types: tuple[str, ...]) -> Decomposed:
         low, high = (f"({values})[{function}({place})::BIGINT + 1]" for function in ("floor", "ceil"))
         return _interpolate(low, high, place)
 
-    return _keep_values("{0}", f"CASE WHEN {{0}} IS NOT NULL THEN {_of_each(call, at)} END", distinct=False)
+    final = f"CASE WHEN {{0}} IS NOT NULL THEN {_of_each(call, at)} END"
+    return _keep_values(_summand(types[0]), final, distinct=False)
 
 
 def _percentile_weighted(call: Call, types: tuple[str, ...]) -> Decomposed:

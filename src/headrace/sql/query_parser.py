@@ -8,7 +8,7 @@ stand in the text, are compared with those of the SQL that is made of the tree. 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -21,16 +21,33 @@ from headrace.errors import SqlError
 from headrace.sql.error_places import error
 
 _PLAIN = ("PERCENTILE", "MAX_BY", "MIN_BY", "TO_CHAR", "UNIX_DATE")  # of which sqlglot would lose something: calls by name
+_NOT_ALIKE = ("ARRAY_SIZE",)  # of NULL it is NULL; size, which sqlglot makes of it, is -1
+_UNITS = {"TRUNC": 1, "DATE_TRUNC": 0}  # where the unit stands
 _DEFAULTS = ("yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd")  # formats that are left out where they are Spark's own
 _TRIM = ("BOTH", "LEADING", "TRAILING")
 _SLIPS = (TypeError, AttributeError, IndexError, KeyError, ValueError)
 _LEAVES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING)
 
 
-class QueryParser(SparkParser):
-    """Spark's parser, with positions that point into `script`."""
+def _keep_unit(name: str, build: Callable[..., Any]) -> Callable[..., Any]:
+    """A unit that is a column stays one; sqlglot would take the column's name for the unit."""
 
-    FUNCTIONS: ClassVar = {name: build for name, build in SparkParser.FUNCTIONS.items() if name not in _PLAIN}
+    def keep(arguments: list[exp.Expr]) -> Any:
+        place = _UNITS[name]
+        if len(arguments) > place and isinstance(arguments[place], exp.Column):
+            return exp.Anonymous(this=name.lower(), expressions=arguments)
+        return build(arguments)
+
+    return keep
+
+
+class QueryParser(SparkParser):
+    """Spark's parser, which leaves functions alone that it would take for others, with positions that point into `script`."""
+
+    FUNCTIONS: ClassVar = {
+        **{name: build for name, build in SparkParser.FUNCTIONS.items() if name not in (*_PLAIN, *_NOT_ALIKE)},
+        **{name: _keep_unit(name, SparkParser.FUNCTIONS[name]) for name in _UNITS},
+    }
     FUNCTION_PARSERS: ClassVar = {
         name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name not in _PLAIN
     }
