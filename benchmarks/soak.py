@@ -83,7 +83,7 @@ def lasting_run(folder: Path, retain: str | None, grace: float | None) -> Iterat
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "input").mkdir(parents=True)
     (folder / "queries.sql").write_text(QUERIES)
-    code = "import headrace.runtime.driver as d; from headrace.cli import main; "
+    code = "import headrace.coordinator.driver as d; from headrace.cli import main; "
     code += f"d.GRACE = {grace}; main()" if grace is not None else "main()"
     command = [sys.executable, "-c", code, "run", str(folder / "queries.sql")]
     command += ["--checkpoint", str(folder / "checkpoint"), *(["--retain", retain] if retain else [])]

@@ -71,7 +71,7 @@ def draw_branch(rng: random.Random, slots: int, deepest: int = 4, tables: Sequen
 def shrink_pids(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     """So few mini-partitions that each has many keys, which a split parts; or as many as usual."""
     settings = partial(Settings, pids=rng.choice((1, 3, 8, 128)))
-    monkeypatch.setattr("headrace.runtime.continue_plan.Settings", settings)
+    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", settings)
 
 
 def take_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 import headrace as hr
 from headrace.arguments import _read_annotation
+from headrace.coordinator.committed_results import Results
 from headrace.report.shown_text import PlanPage
-from headrace.runtime.committed_results import Results
 from headrace.runtime.loop import Run
 
 SCRIPT = """

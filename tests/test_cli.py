@@ -677,7 +677,7 @@ def test_a_source_that_no_spark_here_has(tmp_path: Path, monkeypatch: pytest.Mon
     """
     monkeypatch.setattr("headrace.commands.run_command.need_java", lambda: None)
     monkeypatch.setattr("headrace.commands.run_command._start_spark", lambda *_: sys.exit(77))
-    monkeypatch.setattr("headrace.runtime.installed_sources._has_session", lambda: False)
+    monkeypatch.setattr("headrace.sources.installed_sources._has_session", lambda: False)
     script = write_script(tmp_path, "'nosuch'", columns)
     run = ["run", script, "--checkpoint", str(tmp_path / "ck")]
     result = call(*run)
@@ -686,7 +686,7 @@ def test_a_source_that_no_spark_here_has(tmp_path: Path, monkeypatch: pytest.Mon
     assert "--packages" in result.output
     assert call(*run, "--packages", "a:b:1").exit_code == 77
     assert call(*run, "--conf", "spark.driver.extraClassPath=x").exit_code == 77
-    monkeypatch.setattr("headrace.runtime.installed_sources._has_session", lambda: True)
+    monkeypatch.setattr("headrace.sources.installed_sources._has_session", lambda: True)
     assert call(*run).exit_code == 77
 
 

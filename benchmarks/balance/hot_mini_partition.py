@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from headrace.runtime import balancer
+from headrace.coordinator import balancer
 from headrace.testing import LocalRun
 
 SCRIPT = """

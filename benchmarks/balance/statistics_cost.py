@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.balance.live_runs import QUERY
 from benchmarks.balance.skewed_streams import make_stream
+from headrace.coordinator.balancer import Balancer, BatchLoad
 from headrace.kernels.slot import Slot
-from headrace.runtime.balancer import Balancer, BatchLoad
 from headrace.testing import LocalRun
 
 TIMED: tuple[tuple[type, str], ...] = (

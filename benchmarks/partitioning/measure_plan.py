@@ -23,9 +23,9 @@ import headrace as hr
 from benchmarks.partitioning.experiments import COLUMNS, PARTS, PlannedRun
 from benchmarks.partitioning.packet_files import split_table
 from benchmarks.partitioning.standalone_cluster import ShuffleReader
+from headrace.coordinator.driver import Driver
 from headrace.kernels.sql_pieces import hash_sql
 from headrace.program.messages import SlotReport
-from headrace.runtime.driver import Driver
 from headrace.runtime.start import PREAGGREGATE
 from headrace.testing import LocalRun
 
@@ -115,7 +115,7 @@ def aggregate_in_one_slot(planned: PlannedRun) -> Iterator[None]:
         assert len(slot_of) == slots, "two parts have the same hash"
         return tuple(slot_of.get(pid, 0) for pid in range(pids))
 
-    with mock.patch("headrace.kernels.commit.initial_route", place):
+    with mock.patch("headrace.coordinator.commit.initial_route", place):
         yield
 
 

@@ -242,7 +242,7 @@ class Session:
         Spark will not have (else they are warned of), and values of options that are not there; a checkpoint that is a
         file. Warn of windows that will cost much, and of passwords in plain text.
         """
-        from headrace.runtime.source_path import check_sources, check_values, list_written_secrets
+        from headrace.sources.source_path import check_sources, check_values, list_written_secrets
 
         check_sources(self.graph, self._bases, to_run)
         check_types(self.graph, self._user)
@@ -265,8 +265,8 @@ class Session:
 
     def check_installed(self, name: str, format: str) -> None:
         """Refuse a source that the Spark which is to be started will surely not have."""
-        from headrace.runtime.installed_sources import is_surely_missing
-        from headrace.runtime.source_advice import advise_source
+        from headrace.sources.installed_sources import is_surely_missing
+        from headrace.sources.source_advice import advise_source
 
         if format.lower() in TABLES_ONLY or (self._spark is None and is_surely_missing(format, self._conf)):
             raise SourceError(f"stream {name}: {advise_source(format)}")
@@ -361,7 +361,7 @@ class Session:
         `verbose` adds what was weighed to partition the streams, and the SQL of every step. `format` is text, json, dot, or
         html, a page that a notebook shows.
         """
-        from headrace.runtime.source_path import check_sources
+        from headrace.sources.source_path import check_sources
 
         plan, typer = self._make_plan()
         graph, measured = self.graph, self._read_rates()
@@ -380,8 +380,8 @@ class Session:
 
     def _make_plan(self) -> tuple[Plan, DuckTyper]:
         """The plan of a run, on the session's checkpoint if that can be continued, and what typed it."""
-        from headrace.runtime.continue_plan import preview_plan
-        from headrace.runtime.source_path import find_flat_streams
+        from headrace.coordinator.continue_plan import preview_plan
+        from headrace.sources.source_path import find_flat_streams
 
         flat = find_flat_streams(self.graph, self._bases)
         graph, settings = self.graph, Settings(partition_by=self._partition_by)
@@ -393,7 +393,7 @@ class Session:
 
     def _read_rates(self) -> RateStatistics | None:
         """What the last batches of this session's checkpoint measured."""
-        from headrace.runtime.measured_rates import read_measured_rates
+        from headrace.coordinator.measured_rates import read_measured_rates
 
         return read_measured_rates(Store.open(self._checkpoint), self.graph) if self._checkpoint else None
 
@@ -460,8 +460,9 @@ class Session:
     @checked
     def results(self, name: str) -> Any:
         """Committed results of a query of this session's checkpoint, with or without a run."""
-        from headrace.runtime import plan_file
-        from headrace.runtime.committed_results import Results, schema_of
+        from headrace.coordinator import plan_file
+        from headrace.coordinator.committed_results import Results, schema_of
+        from headrace.runtime.result_frame import read_by
 
         if self._checkpoint is None:
             raise CheckpointError("this session has no checkpoint and has not been started")
@@ -470,7 +471,7 @@ class Session:
         if plan is None or name not in plan.schemas:
             raise OptionError(f"checkpoint {store.uri} has no query {name!r}")
         log = ManifestLog(store)
-        return Results(log, lambda: log.results(name), schema_of(plan.schemas[name]), lambda: self.spark, name)
+        return Results(log, lambda: log.results(name), schema_of(plan.schemas[name]), read_by(lambda: self.spark), name)
 
 
 def _copy_binder(binder: Binder) -> Binder:

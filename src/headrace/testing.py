@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from sqlglot import exp
 
+from headrace.coordinator.driver import open_driver
 from headrace.dialect.duck import duck_sql
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.sql_quotes import quote_name
@@ -43,8 +44,7 @@ from headrace.optimizer.keep_folders import comes_partitioned
 from headrace.physical.duck_typer import DuckTyper
 from headrace.program.messages import Orders, SlotReport
 from headrace.program.table_division import TableDivision, TablePiece
-from headrace.runtime.driver import open_driver
-from headrace.runtime.read_bounds import BoundsReader
+from headrace.sources.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.check_functions import OpenFunctions

@@ -26,12 +26,12 @@ from headrace.balance.choose_deferred import (
     find_room,
 )
 from headrace.cli import main
+from headrace.coordinator import driver
 from headrace.errors import OptionError
 from headrace.program.messages import Absorb
 from headrace.report.load import list_load
 from headrace.report.log import log_line
 from headrace.report.model import BatchReport
-from headrace.runtime import driver
 from headrace.testing import LocalRun
 
 SECOND = 1_000_000

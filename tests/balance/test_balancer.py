@@ -21,9 +21,9 @@ from headrace.balance.statistics import (
     sum_by_slot,
 )
 from headrace.commands.run_command import POLICY_NAMES
+from headrace.coordinator.balancer import Balancer
+from headrace.coordinator.driver import BALANCE
 from headrace.program.messages import NodeActivity, SlotReport, Timings
-from headrace.runtime.balancer import Balancer
-from headrace.runtime.driver import BALANCE
 from headrace.state import initial_route, rescale
 
 PIDS, PER_ROW = 64, 2e-6

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from headrace.balance import POLICIES, read_reports
 from headrace.cli import main
+from headrace.coordinator import balancer
 from headrace.errors import OptionError
-from headrace.runtime import balancer
 from headrace.state import Manifest
 from headrace.state.slot_requests import FOLDER, MOST_SLOTS, check_slot_count, read_requests, request_slots
 from headrace.state.split_route import SplitRoute

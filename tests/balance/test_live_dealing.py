@@ -78,7 +78,7 @@ def test_kills_around_dealing_change_nothing(seed: int, tmp_path: Path, monkeypa
     def kill(_: Any) -> None:
         raise Killed
 
-    monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=(4, 2, 5, 16)[seed]))
+    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", partial(Settings, pids=(4, 2, 5, 16)[seed]))
     rng = random.Random(seed)
     start = partial(LocalRun, SCRIPT, path=str(tmp_path / "checkpoint"))
     calm, run = LocalRun(SCRIPT, slots=1), start(slots=3)
@@ -106,7 +106,7 @@ def test_kills_around_dealing_change_nothing(seed: int, tmp_path: Path, monkeypa
 @pytest.mark.parametrize("why", ["the set needs the key whole", "rows may wait"])
 def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that finds a leaf dealt and may not have it dealt has it whole from its first batch on."""
-    monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=4))
+    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", partial(Settings, pids=4))
     rng, where = random.Random(3), str(tmp_path / "checkpoint")
     batches = [make_batch(rng, i, 1, 60) for i in range(7)]
     run, calm = LocalRun(SCRIPT, 3, path=where), LocalRun(SCRIPT, 1)
@@ -120,7 +120,7 @@ def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: 
     if why == "rows may wait":
         run.driver.absorb_bursts(1)
     else:
-        monkeypatch.setattr("headrace.kernels.commit.find_dealt_tables", lambda program: {})
+        monkeypatch.setattr("headrace.coordinator.commit.find_dealt_tables", lambda program: {})
     for batch in batches[4:]:
         assert not list_dealt(run.push(**batch).route)
         calm.push(**batch)
@@ -133,7 +133,7 @@ def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: 
 )
 def test_what_needs_a_key_whole_has_it_whole(query: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside joins that are dealt, an aggregation over a join and a join of an aggregation by the same key stay as they are."""
-    monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=3))
+    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", partial(Settings, pids=3))
     others = (STREAMS + PAIRS).replace("STREAM a", "STREAM c").replace("STREAM b", "STREAM d")
     others = others.replace("a.", "c.").replace("b.", "d.").replace("FROM a JOIN b", "FROM c JOIN d").replace("pairs", "dealt")
     script = STREAMS + {"counted": PAIRS.replace("a.k,", "a.k, a.t,") + COUNTED, "joined": SUMS + JOINED}[query] + others

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from headrace.cli import main
+from headrace.coordinator import balancer
 from headrace.optimizer import Settings
 from headrace.report.load import list_load
-from headrace.runtime import balancer
 from headrace.state.leaf_numbers import list_numbers
 from headrace.state.split_route import SplitRoute, list_leaves
 from headrace.testing import LocalRun
@@ -110,7 +110,7 @@ def test_a_hot_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_kills_around_splits_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Splits are made and undone at every batch; the run dies before it is decided, before it is committed, and right after."""
-    monkeypatch.setattr("headrace.runtime.continue_plan.Settings", partial(Settings, pids=(2, 5, 16)[seed]))
+    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", partial(Settings, pids=(2, 5, 16)[seed]))
     monkeypatch.setattr("headrace.kernels.node_segments.FAN_IN", 3)
 
     class Killed(Exception):

@@ -12,13 +12,13 @@ from balance.test_live_balance import BATCHES, SCRIPT, results_of
 from headrace.balance.choose_slots import LATER, SOON
 from headrace.balance.statistics import Statistics, make_pid_statistics, make_slot_statistics
 from headrace.cli import main
-from headrace.runtime.slot_follower import (
+from headrace.coordinator.slot_follower import (
     Capacity,
     SlotFollower,
     files_reach_limit,
     is_behind,
-    read_capacity,
 )
+from headrace.runtime.spark_capacity import read_capacity
 from headrace.testing import LocalRun
 
 

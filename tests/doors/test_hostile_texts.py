@@ -17,7 +17,7 @@ from headrace.kernels.locked_database import open_locked_database
 from headrace.logical.graph import Stream
 from headrace.progress import Ordered
 from headrace.runtime.csv_headers import spell_schema
-from headrace.runtime.read_bounds import read_files
+from headrace.sources.read_bounds import read_files
 from headrace.testing import LocalRun
 
 STREAM = "CREATE STREAM a (ts TIMESTAMP, k STRING, v INT) PROGRESSING ON ts ORDERED FROM 'memory';\n"

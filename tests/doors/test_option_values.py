@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import headrace as hr
+from headrace.coordinator import plan_file
 from headrace.errors import SourceError, SqlError
 from headrace.logical.option_texts import describe_value, looks_like_secret
-from headrace.runtime import plan_file
-from headrace.runtime.option_values import fill_references, hide_values
 from headrace.runtime.spark_faults import explain_error
+from headrace.sources.option_values import fill_references, hide_values
 from headrace.testing import LocalRun
 
 if TYPE_CHECKING:

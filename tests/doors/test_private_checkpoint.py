@@ -88,7 +88,7 @@ def test_a_group_reads_and_its_executors_write(later: bool, open_tmp: Path, monk
     path, group = open_tmp / "c", grp.getgrgid(os.getegid()).gr_name
     if later:
         run(path)
-    monkeypatch.setattr("headrace.runtime.driver.protect_checkpoint", lambda store, _: protect_checkpoint(store, group))
+    monkeypatch.setattr("headrace.coordinator.driver.protect_checkpoint", lambda store, _: protect_checkpoint(store, group))
     run(path)
     assert mode(path) == 0o2770
     assert {mode(folder) for folder in path.rglob("*") if folder.is_dir()} == {0o2770}
@@ -104,7 +104,7 @@ def test_a_group_reads_and_its_executors_write(later: bool, open_tmp: Path, monk
 def test_all_may_read_and_not_write(open_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`all` is for readers."""
     path = open_tmp / "c"
-    monkeypatch.setattr("headrace.runtime.driver.protect_checkpoint", lambda store, _: protect_checkpoint(store, "all"))
+    monkeypatch.setattr("headrace.coordinator.driver.protect_checkpoint", lambda store, _: protect_checkpoint(store, "all"))
     run(path)
     assert mode(path) == 0o755
     if os.geteuid() == 0:

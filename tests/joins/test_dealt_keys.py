@@ -11,7 +11,7 @@ import pytest
 from join_check import check, cut, shrink_limits
 from join_random import random_case, random_rows
 
-from headrace.kernels import commit
+from headrace.coordinator import commit
 from headrace.program.messages import Orders
 from headrace.state.dealt_route import list_dealt
 
@@ -26,7 +26,7 @@ def run_dealt(seed: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bat
         seen.update(dealt=bool(list_dealt(orders.route)), undone=any(orders.copies.values()))
         return orders
 
-    monkeypatch.setattr("headrace.runtime.driver.make_orders", watch)
+    monkeypatch.setattr("headrace.coordinator.driver.make_orders", watch)
     rng = random.Random(f"dealt {seed}")
     case = random_case(seed, 2)
     shrink_limits(rng, monkeypatch)

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from headrace.runtime import plan_file
+from headrace.coordinator import plan_file
 from headrace.testing import LocalRun
 
 STREAM = "CREATE STREAM s (t BIGINT, a INT, b INT) PROGRESSING ON t SLACK 0 FROM 'memory';"

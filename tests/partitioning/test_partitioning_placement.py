@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.runtime import measured_rates, plan_file
+from headrace.coordinator import measured_rates, plan_file
 from headrace.session import Session
 from headrace.testing import LocalRun
 

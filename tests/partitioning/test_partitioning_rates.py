@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from headrace.cli import main
+from headrace.coordinator import measured_rates
+from headrace.coordinator.measured_rates import read_measured_rates
 from headrace.errors import SqlError
 from headrace.partitioning.advise_partitioning import read_proposal
 from headrace.partitioning.plan_cost import EPOCH, ROWS_PER_EPOCH, RateStatistics, find_share
 from headrace.partitioning.search_partitioning import describe_workload, search_partitioning
 from headrace.partitioning.stream_partitioning import make_partitioning
-from headrace.runtime import measured_rates
-from headrace.runtime.measured_rates import read_measured_rates
 from headrace.session import Session
 from headrace.testing import LocalRun
 

@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from headrace.runtime import driver
+from headrace.coordinator import driver
 from headrace.state import Retention
 from headrace.testing import LocalRun
 

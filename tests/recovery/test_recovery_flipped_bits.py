@@ -19,10 +19,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from headrace.coordinator.delivery import Delivery
 from headrace.errors import CheckpointError
 from headrace.kernels import divide_table
-from headrace.runtime.delivery import Delivery
-from headrace.runtime.sinks import Callback
+from headrace.sinks.sinks import Callback
 from headrace.state import Retention, compact_checkpoint
 from headrace.state.arrow_blocks import forget_checks
 from headrace.testing import LocalRun

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.runtime.offset_log import drop_torn_logs, flush_offset_log
+from headrace.sources.offset_log import drop_torn_logs, flush_offset_log
 from headrace.state import ManifestLog, Store
 from headrace.state.disk import LocalDisk
 from spark_kit import drained, events, stream_sql, tables, write, write_batches

@@ -11,9 +11,9 @@ import headrace as hr
 from headrace.errors import SourceError
 from headrace.kernels.scan import _explain_unreadable
 from headrace.runtime.open_source import explain_source
-from headrace.runtime.source_advice import advise_source
 from headrace.runtime.spark_faults import explain_error
 from headrace.runtime.start_faults import explain_start
+from headrace.sources.source_advice import advise_source
 
 IVY = """
 :: loading settings :: url = jar:file:/opt/ivysettings.xml

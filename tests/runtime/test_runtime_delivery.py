@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from headrace.cli import main
+from headrace.coordinator import delivery, driver
+from headrace.coordinator.delivery import Delivery
 from headrace.errors import CheckpointError, OptionError, SinkError
-from headrace.runtime import delivery, driver
-from headrace.runtime.delivery import Delivery
-from headrace.runtime.sinks import Callback, Directory, make_sink
+from headrace.sinks.sinks import Callback, Directory, make_sink
 from headrace.state import Retention, Store, compact_checkpoint
 from headrace.testing import LocalRun
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from headrace.coordinator import driver, housekeeping
 from headrace.errors import CheckpointError
-from headrace.runtime import driver, housekeeping
 from headrace.runtime.spark import SETTINGS
 from headrace.state import ManifestLog, Retention
 from headrace.testing import LocalRun

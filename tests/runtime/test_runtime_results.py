@@ -17,7 +17,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import OptionError, SinkError, SqlError
-from headrace.runtime.sinks import SparkWriter
+from headrace.sinks.sinks import SparkWriter
 from headrace.state import ManifestLog, Store
 from spark_kit import at, drained, events, multiset, same, session, stream_sql, write, write_batches
 

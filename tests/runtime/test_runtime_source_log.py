@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.runtime.source_log import sum_blocks, trim_source_logs
+from headrace.sources.source_log import sum_blocks, trim_source_logs
 from headrace.state import Store
 from spark_kit import drained, events, multiset, stream_sql, write
 

@@ -61,9 +61,9 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
       headrace compact out/netmon
       headrace compact out/netmon --retain '7 days'
     """
+    from headrace.coordinator import plan_file
     from headrace.report.export import open_log
-    from headrace.runtime import plan_file
-    from headrace.runtime.source_log import trim_source_logs
+    from headrace.sources.source_log import trim_source_logs
     from headrace.state import CheckpointLock, Retention, compact_checkpoint
     from headrace.windows.duration import parse_grace, parse_retention
 

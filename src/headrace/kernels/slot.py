@@ -41,6 +41,7 @@ from headrace.kernels.static_tables import StaticTables
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.worker import measure_peak, name_executor
 from headrace.kernels.workspace import Workspace
+from headrace.program.fold_progress import fold_progress
 from headrace.program.messages import (
     Frontiers,
     HotKey,
@@ -49,7 +50,6 @@ from headrace.program.messages import (
     Orders,
     SlotReport,
     SourceReport,
-    StreamProgress,
     Timings,
 )
 from headrace.program.program import (
@@ -71,13 +71,6 @@ from headrace.program.program import (
 from headrace.progress import (
     HIGHEST,
     LOWEST,
-    NOTHING_SEEN,
-    Silence,
-    advance,
-    bound_at,
-    find_frontier_of,
-    fold,
-    keep_needed,
     meld,
 )
 from headrace.state import SegmentMeta
@@ -173,22 +166,6 @@ def _meld_behind(after: Frontiers, behind: Sequence[FrontierMap]) -> FrontierMap
     if not behind:
         return None
     return {s: meld([p.frontier, *(each[s] for each in behind)]) for s, p in after.items()}
-
-
-def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceReport]) -> Frontiers:
-    """Progress after this batch: every slot hears from every source task, so all come to the same answer."""
-    after: Frontiers = {}
-    reports = list(sources)
-    for stream in program.streams:
-        before = orders.progress[stream.name]
-        news = [r.seen[stream.name] for r in reports if stream.name in r.seen]
-        seen = fold([before.seen, *news, orders.told.get(stream.name, NOTHING_SEEN)])
-        silence = Silence(orders.now, stream.idle, orders.since) if stream.idle is not None else None
-        frontier = find_frontier_of(stream.policy, seen, silence, before.frontier)
-        if orders.flush is not None:
-            frontier = advance(frontier, bound_at(orders.flush.bounds.get(stream.name)))
-        after[stream.name] = StreamProgress(keep_needed(stream.policy, seen, frontier, silence), frontier)
-    return after
 
 
 class Slot:

@@ -1,6 +1,6 @@
 """Values of OPTIONS that stand elsewhere, `${env:NAME}` and `${file:PATH}`, and what of an option may be written down.
 
-A text only names where a password is. The value is filled in when a run opens its sources (`runtime/option_values.py`),
+A text only names where a password is. The value is filled in when a run opens its sources (`sources/option_values.py`),
 so neither a plan nor a checkpoint ever has it. Of an option a checkpoint keeps the name, and beside it what is known to
 be no secret: the path without a user's name in it, the references, and the few values that say which rows a source
 has, since a checkpoint where nothing was committed has to notice that these are others.

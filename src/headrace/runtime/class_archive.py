@@ -87,9 +87,9 @@ def _record(folder: Path) -> None:
     """Sets that go the ways of a batch: files that tasks read, and rows that Spark sends."""
     from pyspark import SparkContext
 
-    from headrace.runtime.source_path import literal
     from headrace.runtime.spark import make_session
     from headrace.runtime.start import start
+    from headrace.sources.source_path import literal
     from headrace.sql import parse_script
     from headrace.sql.bind import Binder
     from headrace.state import Store

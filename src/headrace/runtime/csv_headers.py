@@ -23,7 +23,7 @@ from headrace.errors import SourceError
 from headrace.logical.graph import StaticTable, Stream
 from headrace.logical.source_formats import MALFORMED
 from headrace.runtime.source_frame import unite_parts
-from headrace.runtime.source_path import literal, local_path, unliteral
+from headrace.sources.source_path import literal, local_path, unliteral
 from headrace.sql.error_places import suggest
 
 Columns = Sequence[tuple[str, str]]

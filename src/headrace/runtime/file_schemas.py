@@ -21,7 +21,7 @@ from headrace.logical.source_formats import FILE_FORMATS, MALFORMED
 from headrace.runtime.csv_headers import HeaderReader, group_by_places, has_header, read_groups, same_places
 from headrace.runtime.parquet_types import group_by_odd_columns, read_odd_groups
 from headrace.runtime.source_frame import list_planned, select_stream, unite_parts
-from headrace.runtime.source_path import fill_options, fixed_part
+from headrace.sources.source_path import fill_options, fixed_part
 
 
 @dataclass(frozen=True)

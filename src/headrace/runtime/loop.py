@@ -23,22 +23,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.arguments import checked
+from headrace.coordinator.committed_results import Results
+from headrace.coordinator.delivery import blame
+from headrace.coordinator.driver import Driver
+from headrace.coordinator.slot_follower import files_reach_limit, is_behind
 from headrace.errors import CheckpointError, HeadraceError, OptionError
 from headrace.kernels import payloads
 from headrace.kernels.scan import Scan, name_folder, split_by_folder, split_files
 from headrace.program.messages import Orders, Split
 from headrace.report.model import BatchReport
-from headrace.runtime.committed_results import Results
-from headrace.runtime.delivery import blame
-from headrace.runtime.driver import Driver
 from headrace.runtime.file_schemas import FileSchemas
 from headrace.runtime.idle_gate import IdleGate
-from headrace.runtime.offset_log import flush_offset_log
 from headrace.runtime.orders import send_orders
-from headrace.runtime.slot_follower import files_reach_limit, is_behind
+from headrace.runtime.result_frame import read_by
 from headrace.runtime.source_frame import Projection, files_of, layout_of, list_files, unite_streams
 from headrace.runtime.spark_faults import explain_error, quiet
 from headrace.runtime.tasks import scan_task, slot_task, source_task
+from headrace.sources.offset_log import flush_offset_log
 from headrace.state import Manifest
 
 KEPT_REPORTS = 10_000
@@ -317,9 +318,9 @@ class Run:
     @checked
     def results(self, name: str) -> Results:
         """The committed results of a query."""
-        return self.driver.results(name, lambda: self.spark)
+        return self.driver.results(name, read_by(lambda: self.spark))
 
     @checked
     def late(self, stream: str) -> Results:
         """The late and unusable rows of a stream, with the reason."""
-        return self.driver.late(stream, lambda: self.spark)
+        return self.driver.late(stream, read_by(lambda: self.spark))

@@ -17,10 +17,10 @@ from headrace.logical.graph import Stream
 from headrace.logical.source_formats import FILE_FORMATS, MALFORMED, known_columns
 from headrace.progress import Ordered
 from headrace.runtime.csv_headers import arrange_columns, has_header, spell_schema
-from headrace.runtime.option_values import hide_values
-from headrace.runtime.source_advice import advise_source
-from headrace.runtime.source_path import fill_options, unliteral
 from headrace.runtime.spark_faults import explain_error, find_line, quiet
+from headrace.sources.option_values import hide_values
+from headrace.sources.source_advice import advise_source
+from headrace.sources.source_path import fill_options, unliteral
 
 _FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from headrace.dialect.sql_quotes import quote_spark_name
 from headrace.runtime.csv_headers import spell_schema
 from headrace.runtime.source_frame import unite_parts
-from headrace.runtime.source_path import literal, local_path, unliteral
+from headrace.sources.source_path import literal, local_path, unliteral
 
 Columns = Sequence[tuple[str, str]]
 _TIMES = ("timestamp", "timestamp_ltz", "timestamp_ntz")

@@ -30,9 +30,9 @@ from headrace.runtime.csv_headers import (
     spell_schema,
 )
 from headrace.runtime.open_source import explain_source, follow_header
-from headrace.runtime.source_path import fill_options, fixed_part, local_path
 from headrace.runtime.spark_faults import quiet
 from headrace.runtime.tasks import divide_task, piece_task, split_task
+from headrace.sources.source_path import fill_options, fixed_part, local_path
 from headrace.state import Store, TableFile
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from headrace.logical.source_formats import MALFORMED
 from headrace.optimizer import Plan
 from headrace.program.messages import Orders
 from headrace.program.program import Program
-from headrace.runtime.source_path import local_path
+from headrace.sources.source_path import local_path
 
 _FEW = 20
 _FORMATS = (

@@ -15,7 +15,7 @@ from pyspark.logger import PySparkLogger
 
 from headrace import errors
 from headrace.errors import HeadraceError, InternalError, SourceError
-from headrace.runtime.option_values import hide_values
+from headrace.sources.option_values import hide_values
 
 _OURS = re.compile(r"headrace\.errors\.(\w+): (.*?)(?:\n\s*\n|\nSQLSTATE|\n\tat |\Z)", re.DOTALL)
 _USER = re.compile(r"executing the UDF: RuntimeError: (aggregate [^\n]*)")

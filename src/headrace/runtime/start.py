@@ -9,6 +9,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.coordinator.delivery import Delivery
+from headrace.coordinator.driver import BALANCE, open_driver
+from headrace.coordinator.slot_follower import SlotFollower
+from headrace.coordinator.table_versions import BROADCAST
 from headrace.errors import CheckpointError, OptionError
 from headrace.kernels.scan import Scan
 from headrace.logical.graph import Graph, Stream
@@ -16,28 +20,25 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan
 from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
-from headrace.runtime.delivery import Delivery
-from headrace.runtime.driver import BALANCE, open_driver
 from headrace.runtime.file_schemas import FileSchemas
 from headrace.runtime.loop import Run, read_interval
-from headrace.runtime.offset_log import drop_torn_logs
 from headrace.runtime.open_source import open_source
-from headrace.runtime.read_bounds import BoundsReader
 from headrace.runtime.read_static import StaticReader
-from headrace.runtime.sinks import make_sink
-from headrace.runtime.slot_follower import SlotFollower, read_capacity
 from headrace.runtime.slot_memory import find_slot_memory, read_size
-from headrace.runtime.source_log import trim_source_logs
-from headrace.runtime.source_path import (
+from headrace.runtime.spark_capacity import read_capacity
+from headrace.runtime.typer import SparkTyper
+from headrace.runtime.warm import warm_up
+from headrace.sinks.sinks import make_sink
+from headrace.sources.offset_log import drop_torn_logs
+from headrace.sources.read_bounds import BoundsReader
+from headrace.sources.source_log import trim_source_logs
+from headrace.sources.source_path import (
     find_flat_streams,
     list_folders,
     local_path,
     resolve_options,
     unliteral,
 )
-from headrace.runtime.table_versions import BROADCAST
-from headrace.runtime.typer import SparkTyper
-from headrace.runtime.warm import warm_up
 from headrace.state import Manifest, Retention, Store
 from headrace.state.slot_requests import AUTO, forget_requests
 

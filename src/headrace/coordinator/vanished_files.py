@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from headrace.errors import CheckpointError
-from headrace.runtime.source_path import local_path
+from headrace.sources.source_path import local_path
 from headrace.state import Store
 
 _PATH = re.compile(r'\{"path":("file:[^"\\]*")')  # it is escaped as URIs are
@@ -58,7 +58,11 @@ def _list_entry(store: Store, source: int, entry: int) -> Iterator[str]:
     """The local files of an entry of a source's log."""
     path = f"spark/sources/{source}/{entry}"
     try:
-        lines = store.read(path if store.exists(path) else f"{path}.compact").decode(errors="replace").splitlines()[1:]
+        lines = (
+            store.read(path if store.exists(path) else f"{path}.compact")
+            .decode(errors="replace")
+            .splitlines()[1:]
+        )
     except CheckpointError:
         return  # Spark has merged it into a later one, whose batches are done
     mine = f'"batchId":{entry}}}'

@@ -16,15 +16,25 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.balance.controller import find_policy
-from headrace.errors import InternalError, OptionError
-from headrace.kernels.commit import (
+from headrace.coordinator import plan_file
+from headrace.coordinator.balancer import Balancer
+from headrace.coordinator.batch_report import make_report
+from headrace.coordinator.commit import (
     brings_results,
     can_flush,
     make_first_manifest,
     make_manifest,
     make_orders,
 )
-from headrace.kernels.slot import fold_progress
+from headrace.coordinator.committed_results import Results, schema_of
+from headrace.coordinator.continue_plan import continue_settings, restore_order
+from headrace.coordinator.delivery import Delivery
+from headrace.coordinator.folder_watch import FolderWatch
+from headrace.coordinator.housekeeping import Housekeeping
+from headrace.coordinator.input_watch import InputWatch
+from headrace.coordinator.slot_follower import SlotFollower
+from headrace.coordinator.table_versions import TableReader, TableVersions
+from headrace.errors import InternalError, OptionError
 from headrace.kernels.slot_turns import find_obstacle
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
@@ -32,21 +42,11 @@ from headrace.optimizer import Plan, optimize
 from headrace.optimizer.plan import Typer
 from headrace.physical.lower import lower
 from headrace.program.dealt_tables import find_dealt_tables
+from headrace.program.fold_progress import fold_progress
 from headrace.program.messages import Absorb, Orders, SlotReport
 from headrace.program.program import Program
 from headrace.progress import Observation
 from headrace.report.model import BatchReport
-from headrace.runtime import plan_file
-from headrace.runtime.balancer import Balancer
-from headrace.runtime.batch_report import make_report
-from headrace.runtime.committed_results import Results, schema_of
-from headrace.runtime.continue_plan import continue_settings, restore_order
-from headrace.runtime.delivery import Delivery
-from headrace.runtime.folder_watch import FolderWatch
-from headrace.runtime.housekeeping import Housekeeping
-from headrace.runtime.input_watch import InputWatch
-from headrace.runtime.slot_follower import SlotFollower
-from headrace.runtime.table_versions import TableReader, TableVersions
 from headrace.sql.error_places import suggest
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store, protect_checkpoint
 from headrace.state.folder_numbers import spread_number
@@ -142,7 +142,9 @@ class Driver:
         if new:
             self.file.folders = [*self.file.folders, *new]
             self.file.save(self.store)
-        return {name: spread_number(number, self.program.pids) for number, name in enumerate(self.file.folders)}
+        return {
+            name: spread_number(number, self.program.pids) for number, name in enumerate(self.file.folders)
+        }
 
     def absorb_bursts(self, time: int) -> None:
         """Let rows of mini-partitions with a burst wait, at most so many microseconds."""
@@ -268,17 +270,21 @@ class Driver:
         self.lock.release()
 
     # -- reading --------------------
-    def results(self, name: str, session: Callable[[], Any] | None = None) -> Results:
+    def results(self, name: str, make_frame: Callable[[Results], Any] | None = None) -> Results:
         """The committed results of a query."""
         if name not in self.file.schemas:
             raise OptionError(f"there is no query {name!r}." + suggest(name, self.file.schemas))
-        return Results(self.log, lambda: self.log.results(name), schema_of(self.file.schemas[name]), session, name)
+        return Results(
+            self.log, lambda: self.log.results(name), schema_of(self.file.schemas[name]), make_frame, name
+        )
 
-    def late(self, stream: str, session: Callable[[], Any] | None = None) -> Results:
+    def late(self, stream: str, make_frame: Callable[[Results], Any] | None = None) -> Results:
         """The late and unusable rows of a stream, with the reason."""
         if stream not in self.file.late_schemas:
             raise OptionError(f"there is no stream {stream!r}")
-        return Results(self.log, lambda: self.log.late(stream), schema_of(self.file.late_schemas[stream]), session)
+        return Results(
+            self.log, lambda: self.log.late(stream), schema_of(self.file.late_schemas[stream]), make_frame
+        )
 
 
 def open_driver(

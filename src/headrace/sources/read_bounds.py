@@ -128,12 +128,12 @@ def _observe(stream: Stream, row: tuple[Any, ...]) -> Observation:
 
 def _tick(stream: Stream, bound: Any) -> int:
     if isinstance(bound, int) and not isinstance(bound, bool):
-        return bound
+        return int(bound)
     if stream.unit == "us" and isinstance(bound, date):
         if not isinstance(bound, datetime):
             bound = datetime(bound.year, bound.month, bound.day)
         since = (bound if bound.tzinfo is not None else bound.replace(tzinfo=UTC)) - _EPOCH
-        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+        return int((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
     raise ValueError(f"the bound {bound!r} is no value of {stream.on}")
 
 

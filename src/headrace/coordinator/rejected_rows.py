@@ -30,7 +30,9 @@ def explain_rejected(store: Store, stream: Stream, files: Sequence[ResultFile], 
     columns = [read_results(store, file).select([stream.on, "_reason"]) for file in files[:_FILES]]
     rows = pa.concat_tables(columns) if columns else None
     reasons = Counter(rows["_reason"].to_pylist()) if rows is not None else Counter[str]()
-    found = [(count, reason) for reason, count in reasons.items() if reason in ("null", "malformed", "implausible")]
+    found = [
+        (count, reason) for reason, count in reasons.items() if reason in ("null", "malformed", "implausible")
+    ]
     if rows is None or not found:
         return None
     reason = max(found)[1]
@@ -41,7 +43,9 @@ def explain_rejected(store: Store, stream: Stream, files: Sequence[ResultFile], 
             "OPTIONS (timestampFormat '…')"
         )
     if reason == "malformed":
-        return f"they do not parse as {stream.format} of the columns declared; their text is in the column _text"
+        return (
+            f"they do not parse as {stream.format} of the columns declared; their text is in the column _text"
+        )
     values = rows.filter(pc.equal(rows["_reason"], reason))[stream.on]
     return _explain_implausible(stream, values, now)
 

@@ -21,8 +21,6 @@ from headrace.balance.statistics import Statistics
 from headrace.state.slot_requests import MOST_SLOTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from headrace.logical.graph import Graph
 
 
@@ -59,7 +57,11 @@ class SlotFollower:
     def describe(self, before: int) -> tuple[str, ...]:
         """Why the batch under way has another number of slots than the one before it."""
         choice = self._choice
-        return () if choice is None or not choice.reason else (f"slots {before} to {choice.slots}: {choice.reason}",)
+        return (
+            ()
+            if choice is None or not choice.reason
+            else (f"slots {before} to {choice.slots}: {choice.reason}",)
+        )
 
     def observe(self, seen: Statistics, rows: int, seconds: float) -> None:
         """That batch is committed. One without rows says nothing, but may have been given other slots."""
@@ -73,25 +75,6 @@ class SlotFollower:
             width = min(self.cores, seen.slots.count)
             in_slots = min(seconds, max(seen.seconds, float(seen.slots.busy.sum()) / width))
             self._seen = BatchPressure(seconds, in_slots, self.trigger, self.backlog, self.cores, self.cores)
-
-
-def read_capacity(spark: SparkSession) -> Capacity:
-    """What Spark has now. Its default parallelism is the cores of its executors, unless somebody has set it; then it is
-    reckoned from how many executors there are.
-    """
-    context = spark.sparkContext
-    conf = context.getConf()
-    cores, each = max(1, context.defaultParallelism), int(conf.get("spark.executor.cores", None) or 0)
-    if str(context.master).split("[")[0] == "local":
-        return Capacity(cores, cores)
-    executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # type: ignore[union-attr]  # less the driver
-    if each and (conf.contains("spark.default.parallelism") or executors * each < cores):
-        cores = max(1, executors * each)
-    each = each or max(1, cores // max(1, executors))
-    if conf.get("spark.dynamicAllocation.enabled", "false").lower() != "true":
-        return Capacity(cores, cores)
-    most = int(conf.get("spark.dynamicAllocation.maxExecutors", None) or MOST_SLOTS)
-    return Capacity(cores, max(cores, min(most * each, MOST_SLOTS)))
 
 
 def files_reach_limit(graph: Graph, files: Iterable[tuple[int, str, int]]) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
+from headrace.coordinator.rejected_rows import explain_rejected
+from headrace.coordinator.vanished_files import find_vanished
 from headrace.logical.graph import Graph
-from headrace.runtime.rejected_rows import explain_rejected
-from headrace.runtime.vanished_files import find_vanished
 from headrace.state import Manifest, Store, StreamState
 
 _NAMED = 5  # files in a warning
@@ -49,11 +49,15 @@ class InputWatch:
             rows, rejected = now.rows - then.rows, now.rejected - then.rejected
             if rejected * 2 <= rows:
                 continue
-            why = explain_rejected(self._store, self._graph.streams[name], manifest.late.get(name, ()), manifest.clock)
+            why = explain_rejected(
+                self._store, self._graph.streams[name], manifest.late.get(name, ()), manifest.clock
+            )
             if why is not None:
                 self._explained.add(name)
                 said.append(f"{rejected:,} of {rows:,} rows of stream {name} are rejected: {why}")
-                _warn(f"batch {manifest.version}: {said[-1]}. They are kept: headrace results … --late {name}")
+                _warn(
+                    f"batch {manifest.version}: {said[-1]}. They are kept: headrace results … --late {name}"
+                )
         return said
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from headrace.balance.heat_levels import encode_heat
 from headrace.balance.list_moves import list_moves
-from headrace.kernels.commit import count_open_windows
+from headrace.coordinator.balancer import BatchLoad
+from headrace.coordinator.commit import count_open_windows
 from headrace.logical.graph import Graph
 from headrace.program.messages import SlotReport
 from headrace.program.program import Program
 from headrace.report.model import BatchReport, QueryReport, SlotLoad, StreamReport, TableReport
-from headrace.runtime.balancer import BatchLoad
 from headrace.state import Manifest
 from headrace.state.leaf_numbers import find_leaf
 
@@ -82,7 +82,8 @@ def make_report(
             name: TableReport(t.rows, t.bytes, t.divided, t.read_at) for name, t in manifest.tables.items()
         },
         waiting_rows=sum(one.rows for one in manifest.waiting.values()),
-        behind_seconds=max((manifest.clock - one.since for one in manifest.waiting.values()), default=0) / 1e6,
+        behind_seconds=max((manifest.clock - one.since for one in manifest.waiting.values()), default=0)
+        / 1e6,
     )
 
 
@@ -103,7 +104,9 @@ def _find_fullest(program: Program, reports: list[SlotReport]) -> dict[str, tupl
     for activity in (one for report in reports for one in report.activity):
         for number, rows in zip(activity.pids, activity.rows, strict=True):
             found[labels[activity.node]][find_leaf(number, program.pids).pid] += rows
-    return {label: tuple((pid, n) for pid, n in rows.most_common(FULLEST) if n) for label, rows in found.items()}
+    return {
+        label: tuple((pid, n) for pid, n in rows.most_common(FULLEST) if n) for label, rows in found.items()
+    }
 
 
 def _count_bytes(program: Program, reports: list[SlotReport]) -> dict[str, int]:

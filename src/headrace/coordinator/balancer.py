@@ -106,7 +106,6 @@ class Balancer:
             notes += self._describe_hot_groups(orders.route, labels)
         return notes + describe_hot_keys(reports, labels, len(orders.route))
 
-
     def _describe_hot_groups(self, route: SplitRoute, labels: Mapping[str, str]) -> list[str]:
         """What becomes of leaves with one hot key; of those that stay in one slot once only."""
         assert self._step is not None
@@ -122,7 +121,9 @@ class Balancer:
         for leaf in left:
             if leaf not in self._left and leaf in self._leaves:
                 why = self._tell_why(leaf, labels)
-                notes.append(f"mini-partition {describe_leaf(leaf)} has a hot key and stays in one slot: {why}")
+                notes.append(
+                    f"mini-partition {describe_leaf(leaf)} has a hot key and stays in one slot: {why}"
+                )
         self._left = left
         return notes
 
@@ -232,5 +233,7 @@ def describe_hot_keys(reports: Sequence[SlotReport], labels: Mapping[str, str], 
         share = count / max(rows[node, pid], 1)
         if share >= NAMED_FROM and len(found) < MOST_NAMED:
             shown = ", ".join("NULL" if value is None else value for value in key)
-            found.append(f"hot: mini-partition {pid}, key ({shown}) has {share:.0%} of its rows for {labels[node]}")
+            found.append(
+                f"hot: mini-partition {pid}, key ({shown}) has {share:.0%} of its rows for {labels[node]}"
+            )
     return found

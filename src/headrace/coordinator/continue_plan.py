@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headrace.coordinator import plan_file
+from headrace.coordinator.measured_rates import read_measured_rates
 from headrace.errors import CheckpointError
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Settings
-from headrace.runtime import plan_file
-from headrace.runtime.measured_rates import read_measured_rates
 from headrace.sql import parse_query
 from headrace.sql.bind import Binder
 from headrace.state import ManifestLog, Store

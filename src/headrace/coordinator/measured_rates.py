@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from headrace.coordinator import plan_file
+from headrace.coordinator.committed_results import schema_of
 from headrace.logical.graph import Graph
 from headrace.partitioning.plan_cost import EPOCH, NodeStatistics, RateStatistics
 from headrace.report.model import BatchReport
-from headrace.runtime import plan_file
-from headrace.runtime.committed_results import schema_of
 from headrace.state import ManifestLog, Store
 
 LAST = 20  # batches
@@ -38,9 +38,7 @@ def read_measured_rates(store: Store, graph: Graph) -> RateStatistics | None:
     origin = f"measured in {len(reports)} batches" if len(reports) > 1 else "measured in 1 batch"
     known = plan_file.describe_streams(graph)
     same = [s for s in graph.streams if file.streams.get(s, {}).get("columns") == known[s]["columns"]]
-    streams = {
-        s: sum(r.streams[s].rows for r in reports if s in r.streams) * EPOCH / seconds for s in same
-    }
+    streams = {s: sum(r.streams[s].rows for r in reports if s in r.streams) * EPOCH / seconds for s in same}
     nodes: dict[str, NodeStatistics] = {}
     for query, text in graph.queries.items():
         there = [r for r in reports if query in r.queries]
@@ -48,8 +46,12 @@ def read_measured_rates(store: Store, graph: Graph) -> RateStatistics | None:
         if file.queries.get(query, {}).get("text") == text and came:
             given = sum(r.queries[query].results for r in there) / came * rows * EPOCH / seconds
             nodes[query] = NodeStatistics(tuple_size=size_rows(schema_of(file.schemas[query])), rows=given)
-    shares = _find_shares(reports, {label: sets for label, sets in file.sets.items() if sets.keys() <= set(same)})
-    return RateStatistics(streams, nodes=nodes, shares=shares, origins=dict.fromkeys([*streams, *nodes], origin))
+    shares = _find_shares(
+        reports, {label: sets for label, sets in file.sets.items() if sets.keys() <= set(same)}
+    )
+    return RateStatistics(
+        streams, nodes=nodes, shares=shares, origins=dict.fromkeys([*streams, *nodes], origin)
+    )
 
 
 def size_rows(schema: pa.Schema) -> float:
@@ -59,7 +61,7 @@ def size_rows(schema: pa.Schema) -> float:
 
 def _size_value(kind: pa.DataType) -> float:
     try:
-        return max(1.0, kind.bit_width / 8)
+        return float(max(1.0, kind.bit_width / 8))
     except ValueError:
         return _TEXT
 

@@ -11,7 +11,7 @@ from headrace.errors import SourceError
 from headrace.logical.graph import Graph, StaticTable, Stream
 from headrace.logical.option_texts import looks_like_secret
 from headrace.logical.source_formats import FILE_FORMATS, NEED_PATH, find_misspelt, find_misspelt_option
-from headrace.runtime.option_values import fill_references
+from headrace.sources.option_values import fill_references
 
 
 class AbsentSourceError(SourceError):

@@ -38,7 +38,9 @@ BROADCAST = 64 << 20  # bytes of the largest table that every slot holds, unless
 class TableReader(Protocol):
     """Whoever reads and divides tables: Spark's tasks, or this process."""
 
-    def write_pieces(self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str) -> list[TablePiece]:
+    def write_pieces(
+        self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str
+    ) -> list[TablePiece]:
         """These columns of all rows, in files whose paths begin with `prefix`."""
 
     def read_empty(self, table: StaticTable, columns: Sequence[str]) -> pa.Table:
@@ -94,7 +96,9 @@ class TableVersions:
         if known is not None and (digest, divided) == (known.digest, known.divided):
             self._delete(p.file.path for p in pieces)
             return replace(known, read_at=now)
-        files = self._divide(use, prefix, pieces) if divided else (self._gather(table, columns, prefix, pieces),)
+        files = (
+            self._divide(use, prefix, pieces) if divided else (self._gather(table, columns, prefix, pieces),)
+        )
         named = {file.path for file in files}
         self._delete(p.file.path for p in pieces if p.file.path not in named)
         return TableVersion(files, now, digest, sum(p.rows for p in pieces), size, divided)
@@ -102,7 +106,11 @@ class TableVersions:
     def _find_before(self, name: str) -> TableVersion | None:
         """The version of the last manifest, unless a file of it is damaged: then the table is written down anew."""
         before = self._before.get(name)
-        return before if before is not None and all(is_whole(self._store, file) for file in before.files) else None
+        return (
+            before
+            if before is not None and all(is_whole(self._store, file) for file in before.files)
+            else None
+        )
 
     def _gather(
         self, table: StaticTable, columns: Sequence[str], prefix: str, pieces: Sequence[TablePiece]
@@ -124,7 +132,14 @@ class TableVersions:
         size = sum(p.bytes for p in pieces)
         ranges = min(max(1, -(-size // divide_table.PIECE_BYTES)), self._program.pids)
         division = TableDivision(
-            self._store, prefix, pieces_read, keys, ranges, self._program.pids, self._program.time_zone, self._memory
+            self._store,
+            prefix,
+            pieces_read,
+            keys,
+            ranges,
+            self._program.pids,
+            self._program.time_zone,
+            self._memory,
         )
         return (*files, *self._reader.divide(division))
 

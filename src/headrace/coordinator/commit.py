@@ -46,7 +46,11 @@ from headrace.state.dealt_route import end_dealing, list_copies, list_dealt, pas
 from headrace.state.leaf_numbers import find_stale, keep_together, list_numbers
 from headrace.state.split_route import SplitRoute
 
-ENGINE = {"headrace": __version__, "duckdb": duckdb.__version__, "pyarrow": pa.__version__}  # what has written a manifest
+ENGINE = {
+    "headrace": __version__,
+    "duckdb": duckdb.__version__,
+    "pyarrow": pa.__version__,
+}  # what has written a manifest
 
 
 def make_first_manifest(program: Program, slots: int) -> Manifest:
@@ -86,13 +90,17 @@ def make_orders(
 ) -> Orders:
     """The orders for the batch that follows `manifest`, on a route over `slots` slots."""
     route = _check_dealing(manifest, program, route, absorb)
-    if manifest.waiting and list_numbers(route) != list_numbers(manifest.route):  # nothing is split while rows of it wait
+    if manifest.waiting and list_numbers(route) != list_numbers(
+        manifest.route
+    ):  # nothing is split while rows of it wait
         route = manifest.route if slots == manifest.slots else rescale(manifest.route, slots)
     known = {n.name for n in program.nodes}
     states = {s.name: manifest.streams.get(s.name, StreamState()) for s in program.streams}
     segments = tuple(m for m in manifest.segments if m.node in known)
     stale = find_stale(route, (m.pids for m in segments))
-    if any(getattr(n, "by_folder", False) for n in program.nodes) and not all(isinstance(b, int) for b in route):
+    if any(getattr(n, "by_folder", False) for n in program.nodes) and not all(
+        isinstance(b, int) for b in route
+    ):
         raise InternalError("rows that are kept by folder have mini-partitions that no key of theirs refines")
     return Orders(
         version=manifest.version + 1,
@@ -137,7 +145,11 @@ def make_manifest(
 ) -> Manifest:
     """The manifest that follows when the tasks of a batch have sent `reports`."""
     sources = [source for report in reports for source in report.sources]
-    waiting = {pid: one for report in reports for pid, one in report.waiting.items()} if reports else dict(orders.waiting)
+    waiting = (
+        {pid: one for report in reports for pid, one in report.waiting.items()}
+        if reports
+        else dict(orders.waiting)
+    )
     results: dict[str, Files] = {}
     late: dict[str, Files] = {}
     for report in reports:
@@ -170,7 +182,10 @@ def make_manifest(
 
 
 def _promise(
-    program: Program, streams: Mapping[str, Frontier], waiting: Mapping[int, WaitingPid], marks: Mapping[int, Mark]
+    program: Program,
+    streams: Mapping[str, Frontier],
+    waiting: Mapping[int, WaitingPid],
+    marks: Mapping[int, Mark],
 ) -> dict[str, dict[str, Frontier]]:
     """What none of the later results of a query can have: what is owed by mini-partitions that are behind is later."""
     behind = [marks[one.version].frontiers for one in waiting.values()]

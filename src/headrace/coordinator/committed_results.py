@@ -10,16 +10,13 @@ import base64
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from headrace.errors import CheckpointError
 from headrace.state import ManifestLog, ResultFile
-from headrace.state.result_parquet import check_results, read_results
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from headrace.state.result_parquet import read_results
 
 _ATTEMPTS = 5  # to read files that are merged meanwhile
 
@@ -31,7 +28,7 @@ class Results:
     log: ManifestLog
     files: Callable[[], list[ResultFile]]
     schema: pa.Schema
-    session: Callable[[], SparkSession] | None = None
+    make_frame: Callable[[Results], Any] | None = None  # of Spark
     query: str | None = None
 
     @property
@@ -49,20 +46,25 @@ class Results:
 
     def arrow(self) -> pa.Table:
         for _ in range(_ATTEMPTS):
-            files = self._list()
+            files = self.list_files()
             tables = []
             try:
                 for file in files:
-                    tables.append(_complete(read_results(self.log.store, file), self.schema).cast(self.schema))
+                    tables.append(
+                        _complete(read_results(self.log.store, file), self.schema).cast(self.schema)
+                    )
             except CheckpointError as error:
                 self.log.refresh()
                 if not isinstance(error.__cause__, FileNotFoundError) or self.files() == files:
                     raise
                 continue  # it was merged meanwhile
             return pa.concat_tables(tables) if tables else self.schema.empty_table()
-        raise CheckpointError(f"the files of {self.log.store.uri} change faster than they can be read; try again")
+        raise CheckpointError(
+            f"the files of {self.log.store.uri} change faster than they can be read; try again"
+        )
 
-    def _list(self) -> list[ResultFile]:
+    def list_files(self) -> list[ResultFile]:
+        """The files that hold the rows now; what is lost is warned of."""
         for loss in self.log.faults():
             warnings.warn(loss.why, RuntimeWarning, stacklevel=3)
         return self.files()
@@ -70,21 +72,10 @@ class Results:
     def pandas(self) -> Any:
         return self.arrow().to_pandas()
 
-    def spark(self) -> DataFrame:
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        from headrace.runtime.source_path import literal
-
-        assert self.session is not None
-        spark = self.session()
-        schema = from_arrow_schema(self.schema)
-        root = literal(self.log.store.uri.rstrip("/"))
-        files = self._list()
-        for file in files:
-            check_results(self.log.store, file)
-        paths = [f"{root}/{file.path}" for file in files]
-        reader = spark.read.schema(schema).option("parquet.page.verify-checksum.enabled", "true")
-        return reader.parquet(*paths) if paths else spark.createDataFrame([], schema)
+    def spark(self) -> Any:
+        """The rows as a frame of Spark's."""
+        assert self.make_frame is not None
+        return self.make_frame(self)
 
 
 def _complete(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -17,7 +17,7 @@ from itertools import groupby
 import pyarrow as pa
 
 from headrace.errors import CheckpointError, HeadraceError, SinkError
-from headrace.runtime.sinks import Directory, Sink
+from headrace.sinks.sinks import Directory, Sink
 from headrace.state import HistoryPage, Manifest, ManifestLog, Store, split_versions
 from headrace.state.checksums import DamagedFile, open_json, seal_json
 from headrace.state.disk_faults import join
@@ -49,7 +49,9 @@ class Delivery:
                 if page.name.last > done:
                     self._deliver_page(name, sink, page, done)
             for version in self.log.versions():
-                if version > done and not any(loss.first <= version <= loss.last for loss in self.log.faults()):
+                if version > done and not any(
+                    loss.first <= version <= loss.last for loss in self.log.faults()
+                ):
                     self._deliver(name, sink, self.log.read(version))
 
     def deliver(self, manifest: Manifest) -> None:

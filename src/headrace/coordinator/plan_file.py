@@ -48,11 +48,17 @@ class PlanFile:
     tables: dict[str, list[list[str]]] = field(default_factory=dict)  # columns of every table there ever was
     partition_by: str | None = None  # what the user wants state partitioned by
     limited: bool = False  # whether PARTITIONABLE BY has been obeyed from the start
-    by_expressions: bool = False  # whether exchanges of results have been placed by expressions from the start
+    by_expressions: bool = (
+        False  # whether exchanges of results have been placed by expressions from the start
+    )
     by_folder: list[str] | None = None  # streams whose folders are kept apart; None: not decided yet
     folders: list[str] = field(default_factory=list)  # of these, in the order of their numbers
-    placements: dict[str, dict[str, Any]] = field(default_factory=dict)  # aggregation or join -> what its state is partitioned by
-    sets: dict[str, dict[str, str]] = field(default_factory=dict)  # label of a table -> the same as sets of its streams
+    placements: dict[str, dict[str, Any]] = field(
+        default_factory=dict
+    )  # aggregation or join -> what its state is partitioned by
+    sets: dict[str, dict[str, str]] = field(
+        default_factory=dict
+    )  # label of a table -> the same as sets of its streams
 
     @property
     def generations(self) -> dict[str, int]:
@@ -122,7 +128,11 @@ def describe_tables(graph: Graph) -> dict[str, list[list[str]]]:
 
 def find_lost_tables(file: PlanFile, graph: Graph) -> list[StaticTable]:
     """Tables that only removed queries can speak of: nobody reads them any more."""
-    return [StaticTable(n, tuple((c, t) for c, t in columns)) for n, columns in file.tables.items() if n not in graph.tables]
+    return [
+        StaticTable(n, tuple((c, t) for c, t in columns))
+        for n, columns in file.tables.items()
+        if n not in graph.tables
+    ]
 
 
 def take_over(store: Store, old: PlanFile, graph: Graph) -> None:
@@ -237,7 +247,8 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
     file.schemas |= {q: base64.b64encode(s).decode() for q, s in program.schemas.items()}
     file.late_schemas = {s: base64.b64encode(b).decode() for s, b in program.late_schemas.items()}
     file.placements = file.placements | {
-        name: {"keys": list(one.keys), "sets": dict(one.sets), "numbers": one.numbers} for name, one in plan.placements.items()
+        name: {"keys": list(one.keys), "sets": dict(one.sets), "numbers": one.numbers}
+        for name, one in plan.placements.items()
     }
     file.sets = _list_sets(plan)
     file.graph, file.labels = draw_plan(plan), {n.name: n.label for n in program.nodes}
@@ -247,9 +258,15 @@ def _list_sets(plan: Plan) -> dict[str, dict[str, str]]:
     """By label, what tables over streams are partitioned by; not where tables of one label differ."""
     found: dict[str, list[dict[str, str]]] = {}
     for table in plan.tables.values():
-        placed = plan.placements.get(table.members[0]) if table.id in plan.feeds or table.id in plan.row_feeds else None
+        placed = (
+            plan.placements.get(table.members[0])
+            if table.id in plan.feeds or table.id in plan.row_feeds
+            else None
+        )
         found.setdefault(table.label, []).append(dict(placed.sets) if placed is not None else {})
-    return {label: sets[0] for label, sets in found.items() if sets[0] and all(one == sets[0] for one in sets)}
+    return {
+        label: sets[0] for label, sets in found.items() if sets[0] and all(one == sets[0] for one in sets)
+    }
 
 
 def _can_begin(store: Store, node: Node, born: int | None) -> None:
@@ -290,8 +307,13 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
         ]
         groups = [", ".join(s[name].get("groups", ())) or "none" for s in (old, new)]
         if groups[0] != groups[1]:
-            parts.append(f"the groups of {name} that make progress by themselves were by {groups[0]} and are by {groups[1]}")
-        clauses = [s[name].get("partitioned", new[name]["partitioned"]) or "not PARTITIONED BY anything" for s in (old, new)]
+            parts.append(
+                f"the groups of {name} that make progress by themselves were by {groups[0]} and are by {groups[1]}"
+            )
+        clauses = [
+            s[name].get("partitioned", new[name]["partitioned"]) or "not PARTITIONED BY anything"
+            for s in (old, new)
+        ]
         if clauses[0] != clauses[1]:
             parts.append(f"{name} was {clauses[0]} and is {clauses[1]}")
         if old[name]["on"] != new[name]["on"]:

@@ -1,0 +1,1 @@
+"""What decides between two batches, with no Spark in sight."""

@@ -1,0 +1,1 @@
+"""Where committed results go besides the checkpoint."""

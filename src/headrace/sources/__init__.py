@@ -1,0 +1,1 @@
+"""What sources need known of them before anything reads: paths, options, logs."""
