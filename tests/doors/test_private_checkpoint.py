@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,8 +65,10 @@ def run(path: Path) -> None:
 @pytest.fixture
 def open_tmp(tmp_path: Path) -> Path:
     """A folder that everybody can come to."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    top = Path(tempfile.gettempdir())
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.is_relative_to(top) and folder != top:
+            folder.chmod(0o755)
     return tmp_path
 
 

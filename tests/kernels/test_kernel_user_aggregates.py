@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.errors import PlanError, SqlError
+from headrace.errors import SqlError
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.testing import LocalRun
 
@@ -83,7 +83,7 @@ def test_names_are_case_insensitive() -> None:
 def test_wrong_calls() -> None:
     """A second argument, or the name of a built-in, is an error when the query is registered."""
     mine = UserAggregate("mine", lambda v: 1, sum, lambda s: s)
-    with pytest.raises(PlanError, match="takes one argument, got 2"):
+    with pytest.raises(SqlError, match="takes 1 argument, got 2"):
         results("SELECT mine(x, v) AS n FROM s [RANGE 10]", mine)
     with pytest.raises(SqlError, match="'count' is built in"):
         results("SELECT count(x) AS n FROM s [RANGE 10]", UserAggregate("count", len, sum, lambda s: s))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import duckdb
 import pytest
 
 from headrace.coordinator import plan_file
+from headrace.state.checksums import open_json, seal_json
 from headrace.testing import LocalRun
 
 STREAM = "CREATE STREAM s (t BIGINT, a INT, b INT) PROGRESSING ON t SLACK 0 FROM 'memory';"
@@ -105,10 +105,10 @@ def test_what_was_chosen_stays(tmp_path: Path) -> None:
     again = LocalRun(STREAM + more, slots=2, path=str(tmp_path))
     assert nodes < {n.name for n in again.program.nodes}
     again.close()
-    data = json.loads(again.store.read(plan_file.PATH))
+    data = open_json(again.store.read(plan_file.PATH))
     assert data["placements"]["by_b"]["keys"] == ["k0 & 65472"]
     data["placements"]["by_b"]["keys"] = [1]
-    again.store.write(plan_file.PATH, json.dumps(data).encode())
+    again.store.write(plan_file.PATH, seal_json(data))
     other = LocalRun(STREAM + more, slots=2, path=str(tmp_path))
     assert find_exchanges(other)[1] == (1, ("n",))
     other.close()
@@ -131,10 +131,10 @@ def test_a_checkpoint_of_before_is_placed_as_it_was(tmp_path: Path, monkeypatch:
     run.push(s=rows[:120])
     nodes = [n.name for n in run.program.nodes]
     run.close()
-    data = json.loads(run.store.read(plan_file.PATH))
+    data = open_json(run.store.read(plan_file.PATH))
     del data["by_expressions"]
     data["placements"] = {"flows": data["placements"]["flows"]}
-    run.store.write(plan_file.PATH, json.dumps(data).encode())
+    run.store.write(plan_file.PATH, seal_json(data))
     again = LocalRun(STREAM + CHAIN, slots=2, path=str(tmp_path))
     assert [n.name for n in again.program.nodes] == nodes
     again.push(s=rows[120:])

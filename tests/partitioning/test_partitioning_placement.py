@@ -9,6 +9,7 @@ import pytest
 
 from headrace.coordinator import measured_rates, plan_file
 from headrace.session import Session
+from headrace.state.checksums import open_json, seal_json
 from headrace.testing import LocalRun
 
 STREAMS = """
@@ -167,9 +168,9 @@ def test_a_checkpoint_that_recorded_nothing_is_placed_as_it_was(tmp_path: Path) 
     push(run, 10, "u")
     nodes = [n.name for n in run.program.nodes]
     run.close()
-    data = json.loads(run.store.read(plan_file.PATH))
+    data = open_json(run.store.read(plan_file.PATH))
     del data["placements"], data["sets"]
-    run.store.write(plan_file.PATH, json.dumps(data).encode())
+    run.store.write(plan_file.PATH, seal_json(data))
     again = LocalRun(STREAMS + NEW + FIRST, slots=2, path=str(tmp_path))
     assert set(nodes) < {n.name for n in again.program.nodes}
     again.close()

@@ -773,16 +773,16 @@ SELECT max_by(name, len) IGNORE NULLS AS m FROM tcp [RANGE 1 MINUTE]
 -- # an aggregate that there is not
 SELECT latest_by_offset(len) AS m FROM tcp [RANGE 1 MINUTE]
 -- =>
--- SqlError: query q: a window with nothing to aggregate: there is no aggregate 'latest_by_offset'. There is: and_aggr, any, approx_count_distinct, approx_percentile, avg, bit_and, bit_or, bit_xor, bool_and, bool_or, count, count_if, every, first, last, max, max_by, median, min, min_by, mode, or_aggr, percentile, percentile_approx, percentile_cont, some, std, stddev_pop, stddev_samp, sum, var_pop, var_samp, xor_aggr.
+-- SqlError: query q: there is no function 'latest_by_offset'. There are Spark's, aggregates registered with Session.aggregate, and those registered with the session's Spark; one that an extension of Spark brings is named with --allow-functions
 --   line 1: SELECT latest_by_offset(len) AS m FROM tcp [RANGE 1 MINUTE]
---                  ^^^^^^^^^^^^^^^^^^^^
+--                  ^^^^^^^^^^^^^^^^
 
 -- # an aggregate that there is not, by group
 SELECT srcIP, latest_by_offset(len) AS m FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
 -- =>
--- SqlError: query q: 'len' is neither in GROUP BY nor inside an aggregate; 'latest_by_offset' is no aggregate. There is: and_aggr, any, approx_count_distinct, approx_percentile, avg, bit_and, bit_or, bit_xor, bool_and, bool_or, count, count_if, every, first, last, max, max_by, median, min, min_by, mode, or_aggr, percentile, percentile_approx, percentile_cont, some, std, stddev_pop, stddev_samp, sum, var_pop, var_samp, xor_aggr.
+-- SqlError: query q: there is no function 'latest_by_offset'. There are Spark's, aggregates registered with Session.aggregate, and those registered with the session's Spark; one that an extension of Spark brings is named with --allow-functions
 --   line 1: SELECT srcIP, latest_by_offset(len) AS m FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP
---                         ^^^^^^^^^^^^^^^^^^^^
+--                         ^^^^^^^^^^^^^^^^
 
 -- # a sink
 CREATE SINK s FROM flows

@@ -71,7 +71,7 @@ SELECT ts, pmod(len) AS x FROM tcp
 -- # regexp_replace with nothing to put in
 SELECT ts, regexp_replace(name, 'a') AS x FROM tcp
 -- =>
--- SqlError: query q: regexp_replace takes 3 or 4 arguments, not 2
+-- SqlError: regexp_replace takes 3 or 4 arguments, not 2
 --   line 1: SELECT ts, regexp_replace(name, 'a') AS x FROM tcp
 --                      ^^^^^^^^^^^^^^
 
@@ -85,7 +85,7 @@ SELECT ts, struct() AS x FROM tcp
 -- # half a pair
 SELECT ts, named_struct('a') AS x FROM tcp
 -- =>
--- SqlError: query q: named_struct takes pairs of a name and a value, not 1
+-- SqlError: named_struct takes pairs of a name and a value, not 1
 --   line 1: SELECT ts, named_struct('a') AS x FROM tcp
 --                      ^^^^^^^^^^^^
 

@@ -65,7 +65,7 @@ def test_no_argument_of_a_call_is_lost(spelled: str) -> None:
 @pytest.mark.parametrize("call", ["map(k)", "date_trunc()", "j_s_o_n_object(k)"])
 def test_a_call_that_cannot_be_read_is_an_error_of_its_text(call: str) -> None:
     """Not one of Python's."""
-    with pytest.raises(SqlError, match="arguments"):
+    with pytest.raises(SqlError, match="arguments|takes pairs"):
         parse_select(text := f"SELECT {call} AS x FROM a", tokenize(text))
 
 
@@ -84,7 +84,7 @@ REFUSED = {
     "SELECT ts FROM (a JOIN b ON a.k = b.k)": "(",
     "SELECT CAST(k AS INT FORMAT '9') AS k FROM a": "FORMAT",
     "SELECT * ILIKE 'a%' FROM a": "ILIKE",
-    "SELECT hex(k, 16) AS h FROM a": "16",
+    "SELECT hex(k, 16) AS h FROM a": "hex",
     "SELECT ts FROM a LATERAL VIEW explode(k) t AS x": "LATERAL",
     "SELECT rank() OVER (ORDER BY k) AS r FROM a": "OVER",
 }

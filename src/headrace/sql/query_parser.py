@@ -18,6 +18,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import SqlError
+from headrace.sql.check_functions import check_counts
 from headrace.sql.error_places import error
 
 _PLAIN = ("PERCENTILE", "MAX_BY", "MIN_BY", "TO_CHAR", "UNIX_DATE")  # of which sqlglot would lose something: calls by name
@@ -69,6 +70,7 @@ class QueryParser(SparkParser):
                 self._check_call(found, _take_parentheses(self._tokens[first : self._index]))
         except _SLIPS as e:  # of sqlglot, over arguments that it does not expect
             name = self._tokens[first]
+            check_counts(self._script, _take_parentheses(self._tokens[first:]))
             raise error(self._script, name.start, name.end, f"{name.text.lower()} takes other arguments than these") from e
         finally:
             self._inside = False
@@ -83,9 +85,12 @@ class QueryParser(SparkParser):
             word = _spell(token)
             if token.text in _DEFAULTS or token.text.upper() in _TRIM:
                 continue
+            if token.text == "1" and call.find(exp.RegexpExtract, exp.RegexpExtractAll):
+                continue
             if there[word] > 0:
                 there[word] -= 1
             elif word not in there and _letters(token.text) not in joined:
+                check_counts(self._script, tokens)
                 raise _refuse_argument(self._script, token, tokens[0])
 
 
