@@ -164,4 +164,5 @@ SHOW: dict[str, Callable[[Plan], list[str]]] = {
     "collect_columns": show_columns,
     "choose_reader": show_readings,
     "check_plan": lambda plan: ["fine"],
+    "check_placement": show_places,
 }

@@ -4,7 +4,8 @@ The order, and why: pruning first, since nothing is decided for what nobody read
 which compare expressions as cast; progress before the last check, which asks for it; tables before placement, which
 partitions them; tables of removed queries go when all are placed, since what they share with others stays; who closes groups
 early when all readers are known; state bounds and source columns when the tables are; who reads a source when its
-expressions are. The last rule only reads and refuses.
+expressions are. The last two rules only
+read and refuse: what no user should wait for, and what no rule before should have done.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 
 from headrace.logical.graph import Graph
 from headrace.optimizer.bound_state import bound_state
+from headrace.optimizer.check_placement import check_placement
 from headrace.optimizer.check_plan import check_plan
 from headrace.optimizer.choose_reader import choose_reader
 from headrace.optimizer.close_groups import close_groups
@@ -39,6 +41,7 @@ RULES: tuple[Callable[..., Plan], ...] = (
     collect_columns,
     choose_reader,
     check_plan,
+    check_placement,
 )
 _ASK_TYPES = (type_columns, collect_columns, choose_reader)
 
