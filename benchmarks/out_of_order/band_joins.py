@@ -23,7 +23,9 @@ import pyarrow as pa
 
 from benchmarks.out_of_order.arrivals import SECOND, Ints
 from benchmarks.out_of_order.kernel_join import HeldRows, KernelJoin, bound_of
-from headrace.program.program import PaneNode, Program, Send
+from headrace.program.aggregations import PaneNode
+from headrace.program.program import Program
+from headrace.program.slot_steps import Send
 from headrace.progress import Frontier
 
 MINUTE = 60 * SECOND

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from benchmarks.out_of_order.arrivals import SCHEMA_SQL, SECOND, START, Arrivals, as_tuples, make_arrivals
 from benchmarks.out_of_order.band_joins import JOINS, MINUTE, Counts
 from benchmarks.out_of_order.kernel_join import BACK, FLOW, bound_of, keyed
-from headrace.program.program import PaneNode
+from headrace.program.aggregations import PaneNode
 from headrace.progress import bound_at
 from headrace.testing import LocalRun
 

@@ -17,7 +17,8 @@ from headrace.kernels.connection import connect
 from headrace.kernels.join_rows import define_join
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import JoinRows, Program, RowNode
+from headrace.program.program import Program
+from headrace.program.row_joins import JoinRows, RowNode
 from headrace.progress import LOWEST, Frontier
 from headrace.progress.advance_program import Interval, advance_program, pair_up
 from headrace.progress.waits import Waits, meld_waits

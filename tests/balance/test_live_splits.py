@@ -97,7 +97,7 @@ def test_a_hot_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = [n for n in manifest.report["notes"] if n.startswith("hot: ")]
     assert notes and all(f"mini-partition 5, key ({key}) has " in n for n in notes), manifest.report
     assert len(list_leaves(manifest.route)[0]) <= 128 + 15 + 3  # split once, and dealt over at most four parts
-    (panes,) = (n.name for n in run.program.pane_nodes())
+    (panes,) = (n.name for n in run.program.nodes if n.windows)
     seen: list[Any] = []
     inner = run.driver.commit
     run.driver.commit = lambda orders, reports, *rest: (seen.extend(reports), inner(orders, reports, *rest))[1]  # type: ignore[method-assign,assignment]

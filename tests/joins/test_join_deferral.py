@@ -14,6 +14,7 @@ from join_progress import SECOND, add_marks
 from join_random import Case, random_case, random_rows
 
 from headrace.kernels import slot_turns
+from headrace.program.waiting_obstacle import find_waiting_obstacle
 from random_routes import take_randomly
 
 SETS = int(os.environ.get("HEADRACE_JOIN_SETS", "80"))
@@ -24,7 +25,7 @@ def defer_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     share = rng.choice([0.2, 0.5, 0.8])
 
     def defer(program: Any, orders: Any, pids: frozenset[int], arrived: Any, sent: int) -> frozenset[int]:
-        if orders.flush is not None or slot_turns.find_obstacle(program) is not None:
+        if orders.flush is not None or find_waiting_obstacle(program) is not None:
             return frozenset()
         return frozenset(pid for pid in pids if rng.random() < share)
 

@@ -20,6 +20,7 @@ from oracle_model import Oracle, Relation, Row, has_landmark
 
 from headrace.kernels import slot_turns
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.program.waiting_obstacle import find_waiting_obstacle
 from headrace.testing import LocalRun
 from random_routes import draw_route, shrink_pids, take_randomly
 
@@ -207,7 +208,7 @@ def defer_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> list[
     share, counts = rng.choice([0.2, 0.5, 0.8]), [0]
 
     def defer(program: Any, orders: Any, pids: frozenset[int], arrived: Any, sent: int) -> frozenset[int]:
-        if orders.flush is not None or slot_turns.find_obstacle(program) is not None:
+        if orders.flush is not None or find_waiting_obstacle(program) is not None:
             return frozenset()
         out = frozenset(pid for pid in pids if rng.random() < share)
         counts[0] += len(out & {pid for _, t in arrived for pid in t["pid"].to_pylist()})

@@ -11,7 +11,8 @@ from collections import Counter, defaultdict
 import pytest
 
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.program.program import PaneNode, Send
+from headrace.program.aggregations import PaneNode
+from headrace.program.slot_steps import Send
 from headrace.testing import LocalRun
 
 STREAMS = """

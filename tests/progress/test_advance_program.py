@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.program.program import FindVersions, JoinRows
+from headrace.program.row_joins import JoinRows
+from headrace.program.version_joins import FindVersions
 from headrace.progress import LOWEST, NOTHING_KNOWN, Frontier
 from headrace.progress.advance_program import Interval, ProgressRule, advance_program, hold_back, pair_up
 from headrace.progress.monotone_steps import Shift

@@ -123,7 +123,7 @@ def test_the_largest_tick_of_joined_windows_is_their_end() -> None:
     found = find_largest(run.program.rules, {"a": SECOND, "b": 6 * SECOND})
     assert (found["sa.window_end"], found["sb.window_end"]) == (5 * SECOND - 1, 10 * SECOND - 1)
     assert (found["p.until"], found["q.until"]) == (5 * SECOND, 5 * SECOND)
-    rows = next(n for n in run.program.row_nodes() if n.label.startswith("rows of sa") and not n.feeds and found[n.name] == 5 * SECOND)
+    rows = next(n for n in run.program.nodes if n.label.startswith("rows of sa") and not n.feeds and found[n.name] == 5 * SECOND)
     completion = find_completion(run.program.rules, run.program.pending, {"a": SECOND, "b": 6 * SECOND})
     assert completion == {"a": 5 * SECOND, "b": 10 * SECOND}, rows.label
 

@@ -14,7 +14,7 @@ import pytest
 
 from headrace.errors import CheckpointError
 from headrace.kernels import node_segments, operator
-from headrace.program.program import VersionNode
+from headrace.program.version_joins import VersionNode
 from headrace.testing import LocalRun
 from random_routes import scatter, shrink_pids
 

@@ -98,7 +98,7 @@ def make_orders(
     states = {s.name: manifest.streams.get(s.name, StreamState()) for s in program.streams}
     segments = tuple(m for m in manifest.segments if m.node in known)
     stale = find_stale(route, (m.pids for m in segments))
-    if any(getattr(n, "by_folder", False) for n in program.nodes) and not all(
+    if program.keeps_folders() and not all(
         isinstance(b, int) for b in route
     ):
         raise InternalError("rows that are kept by folder have mini-partitions that no key of theirs refines")
@@ -240,9 +240,9 @@ def count_open_windows(program: Program, manifest: Manifest) -> int:
     streams = {name: state.frontier for name, state in manifest.streams.items()}
     progress = advance_program(program.rules, pair_up(streams, streams))
     total = 0
-    for node in program.pane_nodes():
+    for node in program.nodes:
         spans = [m.span for m in manifest.segments if m.node == node.name]
-        if spans:
+        if spans and node.windows:
             bound = progress[node.name].after.bound
             low, high = min(s.low for s in spans), max(s.high for s in spans)
             total += sum(w.count_open(low, high, bound) for w in node.windows)

@@ -35,7 +35,6 @@ from headrace.coordinator.input_watch import InputWatch
 from headrace.coordinator.slot_follower import SlotFollower
 from headrace.coordinator.table_versions import TableReader, TableVersions
 from headrace.errors import InternalError, OptionError
-from headrace.kernels.slot_turns import find_obstacle
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, optimize
@@ -45,6 +44,7 @@ from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.fold_progress import fold_progress
 from headrace.program.messages import Absorb, Orders, SlotReport
 from headrace.program.program import Program
+from headrace.program.waiting_obstacle import find_waiting_obstacle
 from headrace.progress import Observation
 from headrace.report.model import BatchReport
 from headrace.sql.error_places import suggest
@@ -93,7 +93,7 @@ class Driver:
         self.tables: TableVersions | None = None  # None: the set reads no static table
         self._since = self.clock()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
-        splits = not any(getattr(n, "by_folder", False) for n in program.nodes)
+        splits = not program.keeps_folders()
         self.balancer = Balancer(balance, splits, find_dealt_tables(program))
         self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
         self._requests = SlotRequests()
@@ -150,7 +150,7 @@ class Driver:
         """Let rows of mini-partitions with a burst wait, at most so many microseconds."""
         self._absorb = time
         self.balancer.stop_dealing()
-        obstacle = find_obstacle(self.program)
+        obstacle = find_waiting_obstacle(self.program)
         if obstacle is not None:
             self._notes += (f"absorb: no row waits in this set, because {obstacle}",)
 

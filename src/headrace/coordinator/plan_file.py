@@ -25,7 +25,8 @@ from headrace.optimizer import Plan
 from headrace.optimizer.explain_plan import draw_plan
 from headrace.partitioning.choose_table_keys import TablePlacement
 from headrace.physical.scratch_database import open_scratch
-from headrace.program.program import Node, PaneNode, Program, VersionNode
+from headrace.program.node import Node
+from headrace.program.program import Program
 from headrace.state import FORMAT, Manifest, Store, check_format
 from headrace.state.checksums import open_json, seal_json
 
@@ -238,7 +239,7 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
             born[node.name] = file.born[node.name]
         else:
             states = [(w, manifest.streams[w.stream]) for w in node.waits] if manifest is not None else []
-            apart = sum(n.reach for n in program.row_nodes())
+            apart = sum(n.reach for n in program.nodes)
             known = [(w, t) for w, s in states for t in (s.max_seen, s.low_watermark) if t is not None]
             born[node.name] = max((w.look_ahead(t, apart) for w, t in known), default=None)
             _can_begin(store, node, born[node.name])
@@ -273,12 +274,12 @@ def _can_begin(store: Store, node: Node, born: int | None) -> None:
     """A landmark that has begun cannot be joined later: every one of its windows would lack the rows before. Nor can versions be
     asked for that nobody has kept.
     """
-    if born is not None and isinstance(node, VersionNode):
+    if born is not None and node.needs_past:
         raise CheckpointError(
             f"checkpoint {store.uri}: a new query asks for versions AS OF a time ({node.label}), but those that were read before "
             "it was there were not kept, so its first answers would be wrong. Use a new checkpoint for it"
         )
-    for window in node.windows if isinstance(node, PaneNode) else ():
+    for window in node.windows:
         if born is not None and window.reports_without_rows and window.origin <= born:
             raise CheckpointError(
                 f"checkpoint {store.uri}: a new query over {node.label} has a landmark window (RANGE ALL) that begins before "

@@ -28,7 +28,8 @@ from headrace.errors import HeadraceError, SourceError
 from headrace.kernels import divide_table
 from headrace.kernels.divide_table import is_whole, read_table_file, write_whole
 from headrace.logical.graph import StaticTable
-from headrace.program.program import Program, TableUse
+from headrace.program.program import Program
+from headrace.program.step import TableUse
 from headrace.program.table_division import TableDivision, TablePiece, name_copy
 from headrace.state import Store, TableFile, TableVersion
 

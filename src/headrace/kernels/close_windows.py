@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.kernels.sql_pieces import columns, group_by, merge_list
+from headrace.kernels.sql_pieces import group_by, merge_list
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import PaneNode
+from headrace.program.aggregations import PaneNode
 from headrace.windows import Runs, WindowSpec
 
 _SIMPLE = re.compile(r"([^p]*)\b(sum|min|max|bit_or|bit_and|bit_xor|bool_and|bool_or)\((p\d+)\)([^p]*)")
@@ -72,14 +72,14 @@ def define_closed(
     else:
         merged = _copy(space, node, rows, low, high, once, view)
     _register_windows(space, window, runs, f"w_{view}")
-    keys, partials = columns(node)
+    keys, partials = node.list_keys(), node.list_partials()
     listed = ", ".join([*keys, *partials, "_ws", "_we", *(["pid AS _pid"] if node.by_folder else [])])
     space.define(view, f"SELECT {listed} FROM ({merged}) JOIN w_{view} USING (_run)", before=before)
 
 
 def _group_columns(node: PaneNode) -> tuple[list[str], list[str]]:
     """What groups are by, with the mini-partition if that is a folder's, and the partials."""
-    keys, partials = columns(node)
+    keys, partials = node.list_keys(), node.list_partials()
     return [*(["pid"] if node.by_folder else []), *keys], partials
 
 

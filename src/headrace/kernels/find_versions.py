@@ -18,7 +18,7 @@ import pyarrow as pa
 from headrace.kernels.delta import Delta
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import FindVersions
+from headrace.program.version_joins import FindVersions
 from headrace.progress import LOWEST
 from headrace.progress.advance_program import Interval
 from headrace.state import Span

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import duckdb
 import pyarrow as pa
 
-from headrace.program.program import FindVersions, JoinRows, PaneNode, Program, RowNode, TransitNode
+from headrace.program.program import Program
 
 MOST = 256
 Sample = dict[int, int]  # hash of a value -> mini-partition
@@ -25,7 +25,7 @@ class FolderSampler:
     """The sample of each node of a slot in a batch."""
 
     def __init__(self, program: Program) -> None:
-        self._nodes = {n.name: n for n in program.fed_nodes(by_folder=True) if not isinstance(n, TransitNode)}
+        self._nodes = {n.name: n for n in program.fed_nodes(by_folder=True) if n.together}
         self._found: dict[str, list[tuple[int, int]]] = {}
 
     def add(self, con: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
@@ -35,7 +35,7 @@ class FolderSampler:
         known = self._found.get(name, [])
         keys = [f"k{key}" if isinstance(key, int) else key for key in node.partition]
         conditions = [f"h <= {known[-1][0]}"] if len(known) == MOST else []
-        if isinstance(node, RowNode) and not node.nulls:  # a null meets nobody
+        if not node.meets_nulls:
             conditions += [f"({key}) IS NOT NULL" for key in keys]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         con.register("sampled", rows)
@@ -51,13 +51,10 @@ class FolderSampler:
 
 def group_nodes(program: Program) -> dict[str, str]:
     """Nodes kept by folder whose rows meet have one name in common."""
-    names = {n.name: n.name for n in program.fed_nodes(by_folder=True) if isinstance(n, (PaneNode, RowNode))}
-    for level in program.levels:
-        for step in level.steps:
-            met = [s.node for s in step.inputs] if isinstance(step, JoinRows) else []
-            met = [step.rows, step.versions] if isinstance(step, FindVersions) else met
-            common = {names[n] for n in met if n in names}
-            names = {n: min(common) if g in common else g for n, g in names.items()}
+    names = {n.name: n.name for n in program.fed_nodes(by_folder=True) if n.together}
+    for step in (step for level in program.levels for step in level.steps):
+        common = {names[n] for n in step.meets if n in names}
+        names = {n: min(common) if g in common else g for n, g in names.items()}
     return names
 
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.kernels.operator import Operator
-from headrace.kernels.sql_pieces import columns, group_by, merge_list
+from headrace.kernels.sql_pieces import group_by, merge_list
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import GatherNode
+from headrace.program.aggregations import GatherNode
 from headrace.progress.advance_program import Interval
 from headrace.state import Span
 
@@ -45,7 +45,7 @@ class Gathering(Operator):
             self.space.define_empty(self.node.view)
             return
         name = self.space.register(f"all_{self.node.name}", pa.concat_tables(tables))
-        keys, _ = columns(self.node)
+        keys = self.node.list_keys()
         listed = ", ".join([*keys, *merge_list(self.node), "_ws", "_we"])
         sql = f"SELECT {listed} FROM {name} WHERE _we > {low} AND _we <= {min(high, self._complete)}"
         self.space.define(self.node.view, sql + group_by([*keys, "_ws", "_we"]))

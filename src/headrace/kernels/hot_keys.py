@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from headrace.kernels.workspace import Workspace
 from headrace.program.messages import HotKey
-from headrace.program.program import Node
+from headrace.program.node import Node
 
 NAMED = 3  # keys of a mini-partition, at most
 

@@ -28,7 +28,7 @@ from headrace.kernels.delta import Delta
 from headrace.kernels.workspace import Workspace
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.time_bounds import TimeBounds
-from headrace.program.program import JoinRows
+from headrace.program.row_joins import JoinRows
 from headrace.progress import LOWEST
 from headrace.progress.advance_program import Interval
 from headrace.windows import Sliding

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.kernels.operator import Operator
-from headrace.kernels.sql_pieces import columns, group_by, merge_list
+from headrace.kernels.sql_pieces import group_by, merge_list
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import JointNode
+from headrace.program.aggregations import JointNode
 from headrace.progress import LOWEST
 from headrace.state import Span
 
@@ -42,7 +42,7 @@ class JointAggregation(Operator):
             self.space.define_empty(self.node.view)
             return
         name = self.space.register(f"all_{self.node.name}", pa.concat_tables(tables))
-        keys, _ = columns(self.node)
+        keys = self.node.list_keys()
         now, earlier = self._complete_sql(self._after), self._complete_sql(self._before)
         sql = f"SELECT {', '.join([*keys, *merge_list(self.node)])} FROM {name} WHERE {now} AND NOT {earlier}"
         self.space.define(self.node.view, sql + group_by(keys))
@@ -54,7 +54,7 @@ class JointAggregation(Operator):
         tables = [t for t in tables if t.num_rows]
         if not tables:
             return None
-        keys, _ = columns(self.node)
+        keys = self.node.list_keys()
         rows = self.space.register("kept", pa.concat_tables(tables))
         listed = ", ".join(["pid", *keys, *merge_list(self.node)])
         kept = f"SELECT {listed} FROM {rows} WHERE NOT {self._complete_sql(self._after)}{group_by(['pid', *keys])} ORDER BY pid"

@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from headrace.kernels.close_windows import PaneRows, define_closed
 from headrace.kernels.judge import make_bounds_table
 from headrace.kernels.operator import Due, Operator
-from headrace.kernels.sql_pieces import columns, group_by, merge_list
+from headrace.kernels.sql_pieces import group_by, merge_list
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import ClosedWindows, PaneNode
+from headrace.program.aggregations import ClosedWindows, PaneNode
 from headrace.progress import LOWEST, Frontier, Group
 from headrace.progress.advance_program import Interval
 from headrace.progress.propagate import brings_windows
@@ -115,7 +115,7 @@ class PaneAggregation(Operator):
             define_closed(self.space, self.node, self._pane_rows(), output.window, runs, f"{view}_all")
         if len(ahead):
             define_closed(self.space, self.node, rows(), output.window, ahead, f"{view}_ahead")
-        keys, partials = columns(self.node)
+        keys, partials = self.node.list_keys(), self.node.list_partials()
         own = ("_pid",) if self.node.by_folder else ()
         listed = ", ".join(f"c.{name}" for name in (*keys, *partials, "_ws", "_we", *own))
         united = " UNION ALL ".join(f"SELECT * FROM {part}" for part in parts)
@@ -153,7 +153,7 @@ class PaneAggregation(Operator):
         tables = [t for t in tables if t.num_rows]
         if not tables:
             return None
-        keys, _ = columns(self.node)
+        keys = self.node.list_keys()
         rows, needed = self.space.register("kept", pa.concat_tables(tables)), self.needed_from()
         if self.after > LOWEST and any(w.settles for w in self.node.windows):
             rows = self._settle(rows)
@@ -211,7 +211,7 @@ class PaneAggregation(Operator):
         return self._loaded
 
     def _count_groups(self, rows: PaneRows) -> int:
-        keys, _ = columns(self.node)
+        keys = self.node.list_keys()
         if not keys:
             return 1
         sql = f"SELECT approx_count_distinct(hash({', '.join(keys)})) AS n FROM {rows.name}"

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from headrace.kernels.operator import Operator
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import TransitNode
+from headrace.program.table_lookups import TransitNode
 from headrace.progress import HIGHEST
 from headrace.state import Span
 
@@ -30,7 +30,7 @@ class PassedRows(Operator):
             return
         name = self.space.register(f"all_{self.node.name}", pa.concat_tables(fresh))
         listed = [f"k{i} AS _k{i}" for i in range(self.node.keys)]
-        listed += [f'v{i} AS "{c}"' for i, c in enumerate(self.node.columns)]
+        listed += [f'v{i} AS "{c}"' for i, c in enumerate(self.node.names)]
         self.space.define(self.node.view, f"SELECT {', '.join(listed) or '1 AS _one'} FROM {name}")
 
     def needed_from(self) -> int:

@@ -41,6 +41,7 @@ from headrace.kernels.static_tables import StaticTables
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.worker import measure_peak, name_executor
 from headrace.kernels.workspace import Workspace
+from headrace.program.aggregations import GatherNode, JointNode, PaneNode
 from headrace.program.fold_progress import fold_progress
 from headrace.program.messages import (
     Frontiers,
@@ -52,22 +53,12 @@ from headrace.program.messages import (
     SourceReport,
     Timings,
 )
-from headrace.program.program import (
-    Advance,
-    Compute,
-    Emit,
-    FindVersions,
-    JoinRows,
-    JointNode,
-    LookUp,
-    Node,
-    PaneNode,
-    Program,
-    RowNode,
-    Send,
-    TransitNode,
-    VersionNode,
-)
+from headrace.program.node import Node
+from headrace.program.program import Program
+from headrace.program.row_joins import JoinRows, RowNode
+from headrace.program.slot_steps import Advance, Compute, Emit, Send
+from headrace.program.table_lookups import LookUp, TransitNode
+from headrace.program.version_joins import FindVersions, VersionNode
 from headrace.progress import (
     HIGHEST,
     LOWEST,
@@ -217,9 +208,10 @@ class Slot:
             before, after = ([(own[end].bound, each[end].bound) for own, each in both] for end in (0, 1))
             return JointAggregation(node, self.space, lambda: self._read_state(node.name), before, after)
         known = progress[node.name]
-        if not isinstance(node, PaneNode):
+        if isinstance(node, GatherNode):
             return Gathering(node, self.space, lambda: self._read_state(node.name), known)
         flush = self.orders.flush
+        assert isinstance(node, PaneNode)
         return PaneAggregation(
             node,
             self.space,
@@ -273,16 +265,16 @@ class Slot:
                 self.operators[step.node].advance(low, high)
             elif isinstance(step, (JoinRows, FindVersions)):
                 self._meet(step)
-            elif self.space.is_empty(step.source):
-                if isinstance(step, (Compute, LookUp)):
-                    self.space.define_empty(step.view)
-            elif isinstance(step, (Compute, LookUp)):
+            elif step.reads is not None and self.space.is_empty(step.reads):
+                if step.gives is not None:
+                    self.space.define_empty(step.gives)
+            elif isinstance(step, Compute):
                 if isinstance(step, LookUp):
                     self.tables.open(step)
                 self.space.define(step.view, step.sql, step.source)
             elif isinstance(step, Send):
                 yield from self._send(step)
-            else:
+            elif isinstance(step, Emit):
                 self._emit(step)
 
     def _meet(self, step: JoinRows | FindVersions) -> None:

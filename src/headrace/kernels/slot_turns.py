@@ -19,7 +19,8 @@ order; only those after a cut must not be among them, for they belong to a later
 Levels after the first know of what the first one gives as much as all mini-partitions have reached: the meld of their frontiers
 holds it back, and what stands on it (`progress/advance_program.py`). Rows still to come of one that is behind are not behind its
 own frontier, so not behind the meld. Rows of streams that a later level reads directly are not held back; where they may
-be late and are counted together with results, they would be measured by the wrong progress: `find_obstacle` names such sets.
+be late and are counted together with results, they would be measured by the wrong progress:
+`program/waiting_obstacle.py` names such sets.
 """
 
 from __future__ import annotations
@@ -45,16 +46,9 @@ from headrace.balance.choose_deferred import (
 from headrace.balance.rotate_pids import find_limit, rotate_pids
 from headrace.kernels.node_segments import NodeSegments, find_sizes
 from headrace.program.messages import Frontiers, Orders
-from headrace.program.program import (
-    Compute,
-    LookUp,
-    Node,
-    PaneNode,
-    Program,
-    RowNode,
-    Send,
-    TransitNode,
-)
+from headrace.program.node import Node
+from headrace.program.program import Program
+from headrace.program.waiting_obstacle import find_waiting_obstacle
 from headrace.progress import NOTHING_KNOWN, Frontier, meld
 from headrace.progress.advance_program import ProgressMap, advance_program, hold_back, pair_up
 from headrace.state import SegmentMeta, Span, WaitingPid, pids_of, read_segment, write_segment
@@ -73,7 +67,7 @@ class Turn:
     read_rows: Callable[[], Iterator[tuple[str, pa.Table]]]
 
 
-class Step(NamedTuple):
+class TurnStep(NamedTuple):
     """Progress, by which rows that waited, and whether also by those of this batch."""
 
     progress: ProgressMap
@@ -108,7 +102,7 @@ def plan_turns(
     split = _Splitting(program, orders, level, arrived)
     if level:
         known = advance_program(program.rules, pair_up(before, after), _hold_back(program, orders, before, after, behind))
-        return Turns(tuple(split.rotate(pids, lambda _: [Step(known)])), orders.segments, behind)
+        return Turns(tuple(split.rotate(pids, lambda _: [TurnStep(known)])), orders.segments, behind)
     whole = advance_program(program.rules, pair_up(before, after))
     may_wait = orders.flush is None and not orders.stale
     out = find_deferred(program, orders, pids, arrived, sent) if may_wait else frozenset[int]()
@@ -119,7 +113,7 @@ def plan_turns(
         turns += split.rotate(group, partial(split.catch_up, version, before, after, whole))
     current = pids - held.keys() - out
     if current or not turns:
-        turns += split.rotate(current, lambda _: [Step(whole)])
+        turns += split.rotate(current, lambda _: [TurnStep(whole)])
     if not out and not held:
         return Turns(tuple(turns), orders.segments)
     busy = sum(one.rows for one in list_loads(orders, pids - out, arrived))
@@ -168,7 +162,7 @@ def find_deferred(
 ) -> frozenset[int]:
     """The mini-partitions that sit out this batch."""
     absorb = orders.absorb
-    if absorb is None or find_obstacle(program) is not None:
+    if absorb is None or find_waiting_obstacle(program) is not None:
         return frozenset()
     loads = list_loads(orders, pids, arrived)
     return choose_deferred(absorb, orders.now, loads, sent / orders.slots, sent / program.pids)
@@ -207,27 +201,6 @@ def list_loads(orders: Orders, pids: frozenset[int], arrived: Arrived) -> list[P
     return [PidLoad(p, int(rows[p]) + w.rows, int(size[p]) + w.bytes, w.since) for p, w in behind.items()]
 
 
-def find_obstacle(program: Program) -> str | None:
-    """Why rows of a set must not wait; None if they may."""
-    if keeps_folders(program):
-        return "slots read rows of folders by themselves"
-    reached = {n.view for n in program.transit_nodes()}
-    for step in (s for level in program.levels for s in level.steps):
-        if isinstance(step, (Compute, LookUp)) and step.source in reached:
-            reached.add(step.view)
-        elif isinstance(step, Send) and step.source in reached and not step.local:
-            return f"rows of {program.node(step.node).label} are looked up first and may be late"
-    for node in program.nodes:
-        if node.level and isinstance(node, (PaneNode, TransitNode)) and node.feeds:
-            return f"{node.label} has rows of streams beside results of queries, and these may be late"
-    return None
-
-
-def keeps_folders(program: Program) -> bool:
-    """Whether rows stay in the mini-partitions of the folders they were read from, which their keys do not tell."""
-    return bool(program.fed_nodes(by_folder=True))
-
-
 class _Splitting:
     """The rows of a slot by turns."""
 
@@ -236,9 +209,9 @@ class _Splitting:
         self.nodes = {n.name: n for n in program.nodes if n.level == level}
         self.count = count_numbers(orders)
 
-    def rotate(self, pids: frozenset[int], list_steps: Callable[[frozenset[int]], list[Step]]) -> list[Turn]:
+    def rotate(self, pids: frozenset[int], list_steps: Callable[[frozenset[int]], list[TurnStep]]) -> list[Turn]:
         """Turns of mini-partitions in groups that fit in memory, each through its steps."""
-        whole = keeps_folders(self.program) or bool(self.orders.stale)
+        whole = self.program.keeps_folders() or bool(self.orders.stale)
         parts = [pids] if whole else rotate_pids(pids, self._find_sizes(pids), self.orders.memory)
         return [
             Turn(part, step.progress, partial(self._read, part, step))
@@ -248,7 +221,7 @@ class _Splitting:
 
     def catch_up(
         self, version: int, before: FrontierMap, after: FrontierMap, whole: ProgressMap, pids: frozenset[int]
-    ) -> list[Step]:
+    ) -> list[TurnStep]:
         """From the progress of a version to now, with a step for each cut in between."""
         last, marks = self.orders.version - 1, self.orders.marks
         stops = sorted(v for v, mark in marks.items() if mark.cut and v > version)
@@ -259,22 +232,22 @@ class _Splitting:
         for stop in stops:
             here = [m for m in waited if version < m.epoch <= stop]
             ends = (find_mark(self.orders, each, before) for each in (version, stop))
-            steps.append(Step(self._advance(*ends), here, False))
+            steps.append(TurnStep(self._advance(*ends), here, False))
             version = stop
         here = [m for m in waited if m.epoch > version]
-        return [*steps, Step(self._advance(find_mark(self.orders, version, before), after), here)]
+        return [*steps, TurnStep(self._advance(find_mark(self.orders, version, before), after), here)]
 
     def _advance(self, before: FrontierMap, after: FrontierMap) -> ProgressMap:
         return advance_program(self.program.rules, pair_up(before, after))
 
     def stay_behind(
         self, version: int, before: FrontierMap, taken: Mapping[str, frozenset[int]], pids: frozenset[int]
-    ) -> list[Step]:
+    ) -> list[TurnStep]:
         """Absorb some of the rows that wait, at the progress of a version."""
         mark = find_mark(self.orders, version, before)
         chosen = [(m, taken[m.path] & pids) for m in self.orders.segments if m.path in taken]
         some = [replace(meta, pids=tuple(sorted(mine))) for meta, mine in chosen if mine]
-        return [Step(self._advance(mark, mark), some, False)]
+        return [TurnStep(self._advance(mark, mark), some, False)]
 
     def has_late(self, pids: frozenset[int], progress: ProgressMap) -> bool:
         """Whether a row of this batch may be late for these mini-partitions."""
@@ -284,7 +257,7 @@ class _Splitting:
             if (part := take_pids(table, pids, self.count)).num_rows
         )
 
-    def _read(self, pids: frozenset[int], step: Step) -> Iterator[tuple[str, pa.Table]]:
+    def _read(self, pids: frozenset[int], step: TurnStep) -> Iterator[tuple[str, pa.Table]]:
         for meta in step.waited:
             yield meta.node, read_segment(self.orders.store, meta, pids).replace_schema_metadata(None)
         for node, table in self.arrived if step.last else ():
@@ -352,11 +325,10 @@ class _WaitingRows:
     def _write(self, node: Node, table: pa.Table) -> SegmentMeta:
         version = self.orders.version
         path = f"segments/{node.name}/{version:012d}-{uuid.uuid4().hex}.arrow"
-        span = pc.min_max(table[_time_of(node)])
+        span = pc.min_max(table[node.time])
         low, high = (span[end].as_py() or 0 for end in ("min", "max"))
-        width = node.grid.width if isinstance(node, PaneNode) else 1
         return write_segment(
-            self.orders.store, path, node.name, table, Span(low, high + width), version, waiting=True
+            self.orders.store, path, node.name, table, Span(low, high + node.width), version, waiting=True
         )
 
     def release(self) -> Iterator[SegmentMeta]:
@@ -396,12 +368,5 @@ def take_pids(table: pa.Table, pids: frozenset[int], count: int) -> pa.Table:
 
 def is_late(node: Node, rows: pa.Table, known: Frontier) -> bool:
     """Whether one of these rows may be behind what was known before it came. Joins take none that is."""
-    first = pc.min(rows[_time_of(node)]).as_py()
-    if isinstance(node, RowNode) or first is None:
-        return False
-    width = node.grid.width if isinstance(node, PaneNode) else 1  # a pane's windows end with it, or later
-    return bool(first + width <= known.furthest)
-
-
-def _time_of(node: Node) -> str:
-    return "pane" if isinstance(node, PaneNode) else "_t"
+    first = pc.min(rows[node.time]).as_py()
+    return first is not None and node.takes_late and bool(first + node.width <= known.furthest)

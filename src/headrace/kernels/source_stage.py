@@ -25,16 +25,10 @@ from headrace.kernels.judge import PART_OF_STREAM, Judge, Screened, make_judge
 from headrace.kernels.observe import observe_rows
 from headrace.kernels.result_files import read_schema, write_file
 from headrace.kernels.sql_pieces import group_by, map_tick_sql, name_pid_sql, pane_sql
+from headrace.program.aggregations import PaneNode
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
-from headrace.program.program import (
-    PaneNode,
-    Program,
-    RowFeed,
-    RowNode,
-    RowsQuery,
-    SourceFeed,
-    TransitNode,
-)
+from headrace.program.node import Node, SourceFeed
+from headrace.program.program import Program, RowsQuery
 from headrace.progress import NOTHING_KNOWN, Frontier, Observation, fold
 from headrace.progress.advance_program import ProgressMap, advance_program, pair_up
 from headrace.state.split_route import SplitRoute
@@ -123,7 +117,7 @@ class _Feeding:
     def __init__(self, program: Program, orders: Orders, progress: ProgressMap, by_folder: bool) -> None:
         self._nodes, self._route, self._by_group = program.fed_nodes(by_folder), orders.route, orders.preaggregate
         # others take late rows
-        self._passed = {node.name: progress[node.name].before for node in program.row_nodes()}
+        self._passed = {node.name: progress[node.name].before for node in self._nodes if not node.takes_late}
 
     def make_rows(self, con: duckdb.DuckDBPyConnection, stream: str) -> Iterator[tuple[str, pa.Table]]:
         for node in self._nodes:
@@ -131,10 +125,8 @@ class _Feeding:
                 if feed.stream != stream:
                     continue
                 if isinstance(node, PaneNode):
-                    assert isinstance(feed, SourceFeed)
                     sql = preaggregate_sql(node, feed, self._route, self._by_group)
                 else:
-                    assert isinstance(feed, RowFeed)
                     sql = feed_rows_sql(node, feed, self._route, self._passed.get(node.name, NOTHING_KNOWN))
                 yield node.name, fetch_arrow(con, sql)
 
@@ -155,7 +147,7 @@ def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
 def preaggregate_sql(node: PaneNode, feed: SourceFeed, route: SplitRoute, by_group: bool = True) -> str:
     """Rows of `src` to partial rows (pid, pane, k…, p…) of a node: one for each pane and group, or for each row."""
     keys = [f"{k} AS k{i}" for i, k in enumerate(feed.keys)]
-    subs = [f"{s} AS p{i}" for i, s in enumerate(feed.subs)]
+    subs = [f"{s} AS p{i}" for i, s in enumerate(feed.values)]
     where = f" WHERE {feed.where}" if feed.where else ""
     pane = f"{pane_sql(map_tick_sql(feed.steps), *node.grid)} AS pane"
     source = "src" if by_group else "(SELECT *, row_number() OVER () AS _row FROM src)"
@@ -165,7 +157,7 @@ def preaggregate_sql(node: PaneNode, feed: SourceFeed, route: SplitRoute, by_gro
     return name_pid_sql(node, route, inner)
 
 
-def feed_rows_sql(node: RowNode | TransitNode, feed: RowFeed, route: SplitRoute, passed: Frontier) -> str:
+def feed_rows_sql(node: Node, feed: SourceFeed, route: SplitRoute, passed: Frontier) -> str:
     """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those that progress has `passed`."""
     listed = [*(f"{k} AS k{i}" for i, k in enumerate(feed.keys)), *(f"{v} AS v{i}" for i, v in enumerate(feed.values))]
     tick = map_tick_sql(feed.steps)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headrace.program.program import GatherNode, JointNode, Node, PaneNode, RowNode
+from headrace.program.aggregations import AggregateNode
+from headrace.program.column_names import alias_partials
+from headrace.program.node import Node
 from headrace.progress.monotone_steps import Divide, FloorDivide, MonotoneStep, Shift, Truncate
 from headrace.state.dealt_route import find_parts
 from headrace.state.leaf_numbers import list_splits, number_hashes
@@ -63,12 +65,12 @@ def name_pid_sql(node: Node, route: SplitRoute, rows: str) -> str:
     """Rows with their mini-partition first: that of the folder they are from, as they bring it along, or one by the hash of
     their keys. Rows of a table that is dealt are in any part of the leaf their keys lead to, copied ones in all parts.
     """
-    if getattr(node, "by_folder", False):
+    if node.by_folder:
         return f"SELECT _pid AS pid, * EXCLUDE (_pid) FROM ({rows})"
     dealt, copied = find_parts(route, node.name)
-    if not (dealt or copied) or not isinstance(node, RowNode):
+    if not (dealt or copied):
         return f"SELECT {pid_sql(node, route)} AS pid, * FROM ({rows})"
-    row = ", ".join(["_t", *(f"k{i}" for i in range(node.keys)), *(f"v{i}" for i in range(node.values))])
+    row = ", ".join(node.columns)
     part = " ".join(
         f"WHEN {first} THEN [[{', '.join(map(str, parts))}][(hash({row}) % {len(parts)})::BIGINT + 1]]"
         for first, parts in dealt.items()
@@ -78,13 +80,8 @@ def name_pid_sql(node: Node, route: SplitRoute, rows: str) -> str:
     return f"SELECT {pid} AS pid, * EXCLUDE (_first) FROM (SELECT {pid_sql(node, route)} AS _first, * FROM ({rows}))"
 
 
-def columns(node: PaneNode | GatherNode | JointNode) -> tuple[list[str], list[str]]:
-    """Key and partial column names."""
-    return [f"k{i}" for i in range(node.keys)], [f"p{i}" for i in range(len(node.merges))]
-
-
-def merge_list(node: PaneNode | GatherNode | JointNode) -> list[str]:
-    return [f"{merge} AS p{i}" for i, merge in enumerate(node.merges)]
+def merge_list(node: AggregateNode) -> list[str]:
+    return alias_partials(node.merges)
 
 
 def group_by(names: list[str]) -> str:

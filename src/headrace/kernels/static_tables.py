@@ -15,8 +15,8 @@ import pyarrow as pa
 from headrace.errors import InternalError
 from headrace.kernels.divide_table import find_rows, place_sql, read_table_file
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import LookUp
 from headrace.program.table_division import name_copy
+from headrace.program.table_lookups import LookUp
 from headrace.state import Store, TableVersion
 
 

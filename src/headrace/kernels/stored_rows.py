@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from headrace.kernels.delta import Delta, ReadOld
 from headrace.kernels.operator import Operator
 from headrace.kernels.workspace import Workspace
-from headrace.program.program import RowNode
+from headrace.program.row_joins import RowNode
 from headrace.progress import LOWEST
 from headrace.state import Span
 

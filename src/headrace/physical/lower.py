@@ -46,29 +46,15 @@ from headrace.physical.lower_join import (
 from headrace.physical.lower_lookup import find_passed_streams, lower_lookup, lower_transit
 from headrace.physical.lower_progress import find_ways, list_promised, lower_pending, lower_rules
 from headrace.physical.lower_temporal import lower_temporal, lower_temporal_table
+from headrace.physical.lowered_node import KnownOfNode
 from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import ResultSql, show_window_sql, window_scope
-from headrace.program.program import (
-    Advance,
-    ClosedWindows,
-    Compute,
-    Emit,
-    GatherNode,
-    Level,
-    LookUp,
-    MissableJoins,
-    MissableWindows,
-    Node,
-    PaneNode,
-    Program,
-    RowNode,
-    RowsQuery,
-    Send,
-    SourceFeed,
-    SourceStream,
-    Step,
-    TransitNode,
-)
+from headrace.program.aggregations import ClosedWindows, GatherNode, PaneNode
+from headrace.program.node import Node, SourceFeed
+from headrace.program.program import Level, MissableJoins, MissableWindows, Program, RowsQuery, SourceStream
+from headrace.program.row_joins import RowNode
+from headrace.program.slot_steps import Advance, Compute, Emit, Send
+from headrace.program.step import Step
 
 
 def lower(plan: Plan) -> Program:
@@ -135,7 +121,7 @@ class _Lowering:
                 stored = describe_stored(self.plan, table)
                 name = self._name_node(table, (stored, number) if temporal else stored)
                 lower_rows = lower_temporal_table if temporal else lower_row_table
-                rows = lower_rows(self.plan, table, name, self._lower_partition(table))
+                rows = lower_rows(self.plan, table, self._describe_node(table, name, len(table.keys)))
                 self.nodes[id_] = rows
                 self._send_rows(rows, table, join.inputs[number].time, temporal)
                 self._step(table.level, Advance(rows.name))
@@ -157,12 +143,12 @@ class _Lowering:
         if isinstance(table, TransitTable) and transit:
             if table.id not in self.nodes:
                 name = self._name_node(table, describe_stored(self.plan, table))
-                self.nodes[table.id] = lower_transit(self.plan, table, name)
+                known = self._describe_node(table, name, len(table.keys))
+                self.nodes[table.id] = lower_transit(self.plan, table, known)
                 self._send_rows(self.nodes[table.id], table, next(iter(self.plan.passages[table.input].columns), ""))
                 self._step(table.level, Advance(name))
             node = self.nodes[table.id]
-            assert isinstance(node, TransitNode)
-            sources = [_View(node.view, parts[0])]
+            sources = [_View(node.gives[0], parts[0])]
         for source, part in zip(sources, parts, strict=True):
             view = self._name_view("l")
             self._step(part.level, lower_lookup(self.plan, self.sql, lookup, source.name, view, transit))
@@ -205,9 +191,8 @@ class _Lowering:
         self._show_aggregate(relation, part, view)
 
     def _closed_view(self, node: Node, table: PaneTable, relation: Aggregate) -> str:
-        assert isinstance(node, PaneNode)
         assert relation.window is not None
-        return node.outputs[table.windows.index(relation.window)].view
+        return node.gives[table.windows.index(relation.window)]
 
     def _lower_source_table(self, table: PaneTable) -> PaneNode:
         feeds = self.plan.feeds[table.id]
@@ -259,18 +244,24 @@ class _Lowering:
         name = self._name_node(table, (*identity, early) if early else identity)
         outputs = tuple(ClosedWindows(w, f"w_{name}_{i}") for i, w in enumerate(table.windows))
         return PaneNode(
-            name,
-            table.label,
-            table.level,
-            self.plan.waits_of(table.id),
-            keys,
-            tuple(merges),
-            self._lower_partition(table),
-            table.grid,
-            outputs,
-            feeds,
-            early,
-            table.id in self.plan.by_folder,
+            **self._describe_node(table, name, keys),
+            merges=tuple(merges),
+            grid=table.grid,
+            outputs=outputs,
+            feeds=feeds,
+            groups=early,
+        )
+
+    def _describe_node(self, table: Table, name: str, keys: int) -> KnownOfNode:
+        """What is said of a node of any kind."""
+        return KnownOfNode(
+            name=name,
+            label=table.label,
+            level=table.level,
+            waits=self.plan.waits_of(table.id),
+            keys=keys,
+            partition=self._lower_partition(table),
+            by_folder=table.id in self.plan.by_folder,
         )
 
     def _lower_partition(self, table: Table) -> tuple[int | str, ...]:
@@ -350,15 +341,13 @@ class _Lowering:
         elif isinstance(table, JointTable):
             name = self._name_node(table, (stored, partials.merges, relation.joint, table.generation))
             place, view = [], f"w_{name}"
-            merges, partition = tuple(partials.merges), self._lower_partition(table)
-            node = lower_joint_table(self.plan, table, relation, name, merges, partition, view)
+            known = self._describe_node(table, name, len(keys))
+            node = lower_joint_table(self.plan, relation, known, tuple(partials.merges), view)
         else:
             name = self._name_node(table, (stored, partials.merges))
             place, view = ["_ws", "_we"], f"w_{name}"
-            waits = self.plan.waits_of(table.id)
-            node = GatherNode(
-                name, table.label, table.level, waits, len(keys), tuple(partials.merges), self._lower_partition(table), view
-            )
+            known = self._describe_node(table, name, len(keys))
+            node = GatherNode(**known, merges=tuple(partials.merges), view=view)
         self.nodes[table.id] = node
         for source in sources:
             local = source.part.level == table.level
@@ -424,7 +413,7 @@ class _Lowering:
             self._step(view.part.level, Emit(name, sql, view.name, node, bool(pid)))
 
     # -- the whole --------------------
-    def _streams_into(self, node: PaneNode | RowNode) -> set[str]:
+    def _streams_into(self, node: Node) -> set[str]:
         """The streams whose rows come to a node late if they are late: nothing between them waits."""
         table = self.plan.tables[next(id_ for id_, found in self.nodes.items() if found is node)]
         source = table.input if isinstance(table, RowTable) else self._relation(table.members[0]).input
@@ -439,20 +428,21 @@ class _Lowering:
             missable = [
                 MissableWindows(window, node.name, find_ways(stream.name, node.waits))
                 for node in nodes
-                if isinstance(node, PaneNode) and stream.name in self._streams_into(node)
+                if node.windows and stream.name in self._streams_into(node)
                 for window in node.windows
             ]
             missable += [
                 MissableWindows(window, node.name, find_ways(stream.name, node.waits), tuple(feed.keys[i] for i in keys))
                 for id_, keys in plan.early.items()
                 for feed in plan.feeds.get(id_, ())
-                if feed.stream == stream.name and isinstance(node := self.nodes[id_], PaneNode)
+                if feed.stream == stream.name
+                for node in (self.nodes[id_],)
                 for window in node.windows
             ]
             joined = [
                 MissableJoins(n.name, find_ways(stream.name, n.waits))
                 for n in nodes
-                if isinstance(n, RowNode) and stream.name in self._streams_into(n)
+                if not n.takes_late and stream.name in self._streams_into(n)
             ]
             observed = plan.observed[stream.name]
             streams.append(
@@ -497,5 +487,5 @@ def _group_sql(place: list[str], keys: Sequence[str], subs: Sequence[str], sourc
 
 def _make_level(steps: Sequence[Step]) -> Level:
     """Relations read more than once are stored once computed; the others melt into their reader's statement."""
-    readers = [s.source for s in steps if isinstance(s, (Compute, LookUp, Send, Emit))]
+    readers = [step.reads for step in steps if step.reads is not None]
     return Level(tuple(steps), frozenset(name for name in readers if readers.count(name) > 1))

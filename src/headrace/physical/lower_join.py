@@ -11,36 +11,24 @@ from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_rules import name_column
 from headrace.optimizer.place_relations import find_implied
-from headrace.optimizer.plan import JointTable, Plan, RowTable, TransitTable
+from headrace.optimizer.plan import Plan, RowTable, TransitTable
 from headrace.optimizer.trace_columns import describe_rows, has_columns_of_streams
-from headrace.physical.keys import normalize_key
 from headrace.physical.lower_progress import name_side
+from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
 from headrace.physical.result_sql import ResultSql, show_window_sql
-from headrace.program.program import JoinRows, JoinSide, JointNode, RowFeed, RowNode
+from headrace.program.aggregations import JointNode
+from headrace.program.row_joins import JoinRows, JoinSide, RowNode
 
 
-def lower_row_table(plan: Plan, table: RowTable, name: str, partition: tuple[int | str, ...]) -> RowNode:
+def lower_row_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode:
     """The node of a table of rows."""
-    feeds = tuple(
-        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values, f.steps)
-        for f in plan.row_feeds[table.id]
-    )
     readers = [(join, i) for n, i in table.readers if isinstance(join := plan.graph.relations[n], Join)]
-    reach = max(
-        max(j.bounds.reach(i, k), j.bounds.reach(k, i)) for j, i in readers for k in range(len(j.inputs))
-    )
     return RowNode(
-        name,
-        table.label,
-        table.level,
-        plan.waits_of(table.id),
-        len(table.keys),
-        len(table.columns),
-        partition,
-        reach,
-        any(join.kind is JoinKind.DISTINCT for join, _ in readers),
-        feeds,
-        table.id in plan.by_folder,
+        **known,
+        values=len(table.columns),
+        nulls=any(join.kind is JoinKind.DISTINCT for join, _ in readers),
+        feeds=lower_row_feeds(plan, table),
+        reach=max(max(j.bounds.reach(i, k), j.bounds.reach(k, i)) for j, i in readers for k in range(len(j.inputs))),
     )
 
 
@@ -132,13 +120,7 @@ def lower_join(
 
 
 def lower_joint_table(
-    plan: Plan,
-    table: JointTable,
-    aggregate: Aggregate,
-    name: str,
-    merges: tuple[str, ...],
-    partition: tuple[int | str, ...],
-    view: str,
+    plan: Plan, aggregate: Aggregate, known: KnownOfNode, merges: tuple[str, ...], view: str
 ) -> JointNode:
     """The node of an aggregation by times of several inputs. Where it does not read a join directly, all there is of a time is
     what the join says of it.
@@ -153,21 +135,8 @@ def lower_joint_table(
     unit = plan.graph.relations[aggregate.input].unit
     ticks = [f"epoch_us(k{t.key})" if unit == "us" else f"k{t.key}::BIGINT" for t in aggregate.joint]
     ends = tuple(f"{tick} + {t.width}" for tick, t in zip(ticks, aggregate.joint, strict=True))
-    keys, waits_of = len(aggregate.keys), plan.waits_of(table.id)
-    return JointNode(
-        name,
-        table.label,
-        table.level,
-        waits_of,
-        keys,
-        merges,
-        partition,
-        view,
-        ends,
-        tuple(own),
-        tuple(each),
-        max(t.width for t in aggregate.joint),
-    )
+    longest = max(t.width for t in aggregate.joint)
+    return JointNode(**known, merges=merges, view=view, ends=ends, own=tuple(own), each=tuple(each), longest=longest)
 
 
 def _stored_sql(plan: Plan, join: Join, number: int, table: RowTable, column: str) -> str:

@@ -12,21 +12,14 @@ from headrace.logical.graph import WINDOW_COLUMNS, Derive, Graph, Lookup, Merge,
 from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.plan import Plan, TransitTable
 from headrace.physical.keys import normalize_key
+from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
 from headrace.physical.result_sql import ResultSql
-from headrace.program.program import LookUp, RowFeed, TransitNode
+from headrace.program.table_lookups import LookUp, TransitNode
 
 
-def lower_transit(plan: Plan, table: TransitTable, name: str) -> TransitNode:
+def lower_transit(plan: Plan, table: TransitTable, known: KnownOfNode) -> TransitNode:
     """The node of rows that pass."""
-    feeds = tuple(
-        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values, f.steps)
-        for f in plan.row_feeds[table.id]
-    )
-    waits = plan.waits_of(table.id)
-    kept, by_folder = table.partition, table.id in plan.by_folder
-    return TransitNode(
-        name, table.label, table.level, waits, len(table.keys), table.columns, kept, f"p_{name}", feeds, by_folder
-    )
+    return TransitNode(**known, names=table.columns, view=f"p_{known['name']}", feeds=lower_row_feeds(plan, table))
 
 
 def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, view: str, transit: bool) -> LookUp:

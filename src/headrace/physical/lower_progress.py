@@ -14,7 +14,11 @@ from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_window_column
 from headrace.logical.progress_rules import AT_END, find_rules, name_column, wait_for
 from headrace.optimizer.plan import Plan, RowTable, TransitTable
-from headrace.program.program import FindVersions, JoinRows, JointNode, Node, PaneNode, RowNode, Step, Ways
+from headrace.program.aggregations import PaneNode
+from headrace.program.node import Node
+from headrace.program.program import Ways
+from headrace.program.row_joins import JoinRows, RowNode
+from headrace.program.step import Step
 from headrace.progress.advance_program import ProgressRule
 from headrace.progress.complete_program import PendingResults
 from headrace.progress.waits import Wait, Waits, unite_waits
@@ -32,7 +36,7 @@ def lower_rules(plan: Plan, nodes: Mapping[str, Node], steps: Iterable[Step]) ->
 
 def lower_pending(nodes: Iterable[Node], steps: Iterable[Step]) -> tuple[PendingResults, ...]:
     """What results of a program wait for."""
-    return (*(d for node in nodes for d in _await_node(node)), *(d for step in steps for d in _await_step(step)))
+    return (*(one for node in nodes for one in node.list_pending()), *(one for step in steps for one in step.list_pending()))
 
 
 def list_promised(plan: Plan) -> tuple[tuple[str, str, str], ...]:
@@ -101,18 +105,3 @@ def _find_needed(join: object, number: int) -> Waits:
     undecided = [w.then(bounds.step(other, number)).then(bounds.step(number, other)) for w in waits[number]]
     return unite_waits(needed, undecided)
 
-
-def _await_node(node: Node) -> Iterator[PendingResults]:
-    if isinstance(node, PaneNode):
-        yield from (PendingResults(node.name, node.name, node.name, output.window) for output in node.outputs)
-    elif isinstance(node, JointNode):
-        yield from (PendingResults(node.name, each, each, past=1 + node.longest) for each in node.each)
-        yield from (PendingResults(node.name, own, own, past=1 + node.longest) for own in node.own)
-
-
-def _await_step(step: Step) -> Iterator[PendingResults]:
-    if isinstance(step, FindVersions):
-        yield PendingResults(step.rows, step.rows, step.complete)
-    elif isinstance(step, JoinRows):
-        sides = [step.inputs[number] for number in step.kind.kept]
-        yield from (PendingResults(side.node, side.node, side.complete) for side in sides)

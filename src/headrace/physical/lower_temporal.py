@@ -7,30 +7,16 @@ from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import TemporalJoin
 from headrace.logical.progress_rules import name_column
 from headrace.optimizer.plan import Plan, RowTable
-from headrace.physical.keys import normalize_key
+from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
 from headrace.physical.result_sql import ResultSql
-from headrace.program.program import FindVersions, RowFeed, RowNode, VersionNode
+from headrace.program.row_joins import RowNode
+from headrace.program.version_joins import FindVersions, VersionNode
 
 
-def lower_temporal_table(plan: Plan, table: RowTable, name: str, partition: tuple[int | str, ...]) -> RowNode:
+def lower_temporal_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode:
     """The node of the rows that wait for their version, or of the versions."""
-    feeds = tuple(
-        RowFeed(f.stream, f.where, tuple(map(normalize_key, f.keys, table.types)), f.values, f.steps)
-        for f in plan.row_feeds[table.id]
-    )
     make = RowNode if table.readers[0][1] == 0 else VersionNode
-    return make(
-        name,
-        table.label,
-        table.level,
-        plan.waits_of(table.id),
-        len(table.keys),
-        len(table.columns),
-        partition,
-        0,
-        False,
-        feeds,
-    )
+    return make(**known, values=len(table.columns), nulls=False, feeds=lower_row_feeds(plan, table))
 
 
 def lower_temporal(

@@ -15,17 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headrace.logical.join_kind import JoinKind
-from headrace.program.program import (
-    Compute,
-    FindVersions,
-    JoinRows,
-    Level,
-    LookUp,
-    Program,
-    Send,
-    VersionNode,
-)
+from headrace.program.program import Level, Program
+from headrace.program.step import Step
 
 
 @dataclass(frozen=True)
@@ -41,9 +32,9 @@ def find_dealt_tables(program: Program) -> dict[str, DealtTable]:
     """Every table of rows that a join reads."""
     found: dict[str, DealtTable] = {}
     for level in program.levels:
-        joins = [step for step in level.steps if isinstance(step, JoinRows)]
-        for tables in _connect([side.node for side in join.inputs] for join in joins):
-            here = [join for join in joins if join.inputs[0].node in tables]
+        joins = [step for step in level.steps if step.meets]
+        for tables in _connect(join.meets for join in joins):
+            here = [join for join in joins if not tables.isdisjoint(join.meets)]
             common = _find_obstacle(program, level, here, tables)
             for node in sorted(tables):
                 obstacle = common or _find_own_obstacle(program, node, here)
@@ -61,37 +52,23 @@ def _connect(groups: Iterable[Sequence[str]]) -> list[set[str]]:
     return found
 
 
-def _find_obstacle(program: Program, level: Level, joins: Sequence[JoinRows], tables: set[str]) -> str | None:
+def _find_obstacle(program: Program, level: Level, joins: Sequence[Step], tables: set[str]) -> str | None:
     """Why none of these tables may be dealt."""
-    views = {join.view for join in joins}
+    views = {join.gives for join in joins}
     for step in level.steps:
-        if isinstance(step, FindVersions) and not tables.isdisjoint((step.rows, step.versions)):
-            return "versions of keys are looked for in it"
-        if isinstance(step, (Compute, LookUp)) and step.source in views:
-            views.add(step.view)
-        elif isinstance(step, Send) and step.local and step.node in tables:
-            return f"{program.node(step.node).label} are made in the slot that has the key"
-        elif isinstance(step, Send) and step.local and step.source in views:
-            return f"{program.node(step.node).label} stands on the join in the same slot and needs the key whole"
-    for node in map(program.node, sorted(tables)):
-        if isinstance(node, VersionNode) or getattr(node, "by_folder", False):
-            return f"{node.label} is kept {'in versions' if isinstance(node, VersionNode) else 'by folder'}"
-    return None
+        if step.reads in views and step.gives is not None:
+            views.add(step.gives)
+        if step.feeds is None or step.leaves:
+            continue
+        if step.feeds in tables:
+            return f"{program.node(step.feeds).label} are made in the slot that has the key"
+        if step.reads in views:
+            return f"{program.node(step.feeds).label} stands on the join in the same slot and needs the key whole"
+    reasons = (program.node(name).find_dealing_obstacle() for name in sorted(tables))
+    return next((reason for reason in reasons if reason is not None), None)
 
 
-def _find_own_obstacle(program: Program, node: str, joins: Sequence[JoinRows]) -> str | None:
+def _find_own_obstacle(program: Program, node: str, joins: Sequence[Step]) -> str | None:
     """Why the rows of one of them may not be dealt while those of the others are copied."""
-    for join in joins:
-        inputs = [side.node for side in join.inputs]
-        if join.kind is JoinKind.DISTINCT:
-            return "SELECT DISTINCT reads it"
-        if 1 in join.kind.kept:
-            return f"a {join.kind} join reads it"
-        if inputs.count(node) > 1:
-            return "it is joined with itself"
-        if node not in inputs:
-            others = " and ".join(program.node(each).label for each in inputs)
-            return f"{others} are joined without it"
-        if join.kind.decided and inputs[0] != node:
-            return f"{program.node(inputs[0]).label} are given once, whether or not they have a partner in it"
-    return None
+    reasons = (join.find_dealing_obstacle(node, lambda name: program.node(name).label) for join in joins)
+    return next((reason for reason in reasons if reason is not None), None)
