@@ -34,7 +34,7 @@ from headrace.kernels import payloads
 from headrace.kernels.agreed_columns import AgreedColumns
 from headrace.kernels.divide_table import split_piece, write_divided, write_pieces
 from headrace.kernels.locked_database import open_locked_database
-from headrace.kernels.slot import run_slot
+from headrace.kernels.slot_stage import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, RowChunk, row_chunks
 from headrace.logical.graph import StaticTable

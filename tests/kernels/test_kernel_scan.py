@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import SourceError
-from headrace.kernels.judge import ClosedBy, Judge
+from headrace.kernels.late_rows import ClosedBy, Judge
 from headrace.kernels.scan import Scan, file_chunks, fits, split_files
 from headrace.program.messages import Split
 from headrace.progress import Frontier

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headrace.kernels.delta import Delta
+from headrace.kernels.slot_context import SlotContext
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.version_joins import FindVersions
@@ -50,6 +51,12 @@ def pick_last_sql(rows: str, by: Sequence[str], values: int, before: Sequence[st
     if not order:
         return f"(SELECT DISTINCT ON ({', '.join(by)}) * FROM ({rows}))"
     return f"(SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY {', '.join(by)} ORDER BY {order}) = 1)"
+
+
+def find_versions(step: FindVersions, context: SlotContext) -> None:
+    """The relation of the rows whose version became known in this turn."""
+    rows, versions = map(context.delta, step.meets)
+    define_versions(context.space, step, rows, versions, context.progress[step.complete])
 
 
 def define_versions(

@@ -7,39 +7,31 @@ reached wait, as state, for the rows of that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels.operator import Operator
+from headrace.kernels.operator import Operator, OperatorContext
 from headrace.kernels.sql_pieces import group_by, merge_list
-from headrace.kernels.workspace import Workspace
 from headrace.program.aggregations import GatherNode
-from headrace.progress.advance_program import Interval
 from headrace.state import Span
 
 
-class Gathering(Operator):
+class Gathering(Operator[GatherNode]):
     """A `GatherNode` in one slot. Windows that end after what is known now wait; of state, those that end no later than what was
     known before have been given.
     """
 
-    def __init__(
-        self,
-        node: GatherNode,
-        space: Workspace,
-        read_state: Callable[[], list[pa.Table]],
-        known: Interval,
-    ) -> None:
-        super().__init__()
-        self.node, self.space, self._read_state = node, space, read_state
+    def __init__(self, node: GatherNode, context: OperatorContext) -> None:
+        super().__init__(node, context)
+        known = context.progress[node.name]
         self._given, self._complete = known.before.bound, known.after.bound
 
     def advance(self, low: int, high: int) -> None:
         """The windows of this round; those of other rounds are there too, or will be."""
-        waited = [t.filter(pc.greater(t["_we"], self._given)) for t in self._read_state()]
+        waited = [t.filter(pc.greater(t["_we"], self._given)) for t in self._context.state.read()]
         tables = [t for t in (*waited, *self._arrived) if t.num_rows]
         if not tables:
             self.space.define_empty(self.node.view)

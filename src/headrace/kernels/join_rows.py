@@ -25,6 +25,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headrace.kernels.delta import Delta
+from headrace.kernels.slot_context import SlotContext
 from headrace.kernels.workspace import Workspace
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.time_bounds import TimeBounds
@@ -36,6 +37,14 @@ from headrace.windows import Sliding
 SPREAD = 4  # how many times the band rows must be spread over for buckets to pay
 
 Complete = Sequence[Interval]  # by input: from where on rows are incomplete, before the batch and after it
+
+
+def join_rows(step: JoinRows, context: SlotContext) -> None:
+    """The relation of a join's results, of the rows that are new in this turn; where keys are dealt, within mini-partitions."""
+    inputs = [context.delta(node) for node in step.meets]
+    complete = [context.progress[side.complete] for side in step.inputs]
+    born = [context.orders.born.get(node) for node in step.meets]
+    define_join(context.space, step, inputs, complete, born, not context.dealt.isdisjoint(step.meets))
 
 
 def define_join(

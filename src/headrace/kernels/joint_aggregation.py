@@ -11,14 +11,13 @@ so a group is given when it is complete after the batch and was not before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels.operator import Operator
+from headrace.kernels.operator import Operator, OperatorContext
 from headrace.kernels.sql_pieces import group_by, merge_list
-from headrace.kernels.workspace import Workspace
 from headrace.program.aggregations import JointNode
 from headrace.progress import LOWEST
 from headrace.state import Span
@@ -26,18 +25,17 @@ from headrace.state import Span
 Bounds = Sequence[tuple[int, int]]  # of each time: what its input excludes, what the join excludes
 
 
-class JointAggregation(Operator):
-    """A `JointNode` in one slot, from the bounds `before` the batch to those `after` it."""
+class JointAggregation(Operator[JointNode]):
+    """A `JointNode` in one slot, from the bounds before the batch to those after it."""
 
-    def __init__(
-        self, node: JointNode, space: Workspace, read_state: Callable[[], list[pa.Table]], before: Bounds, after: Bounds
-    ) -> None:
-        super().__init__()
-        self.node, self.space, self._read_state = node, space, read_state
-        self._before, self._after = before, after
+    def __init__(self, node: JointNode, context: OperatorContext) -> None:
+        super().__init__(node, context)
+        both = [(context.progress[own], context.progress[each]) for own, each in zip(node.own, node.each, strict=True)]
+        self._before = [(own.before.bound, each.before.bound) for own, each in both]
+        self._after = [(own.after.bound, each.after.bound) for own, each in both]
 
     def advance(self, low: int, high: int) -> None:
-        tables = [t for t in (*self._read_state(), *self._arrived) if t.num_rows] if self._before != self._after else []
+        tables = [t for t in (*self._context.state.read(), *self._arrived) if t.num_rows] if self._before != self._after else []
         if not tables:
             self.space.define_empty(self.node.view)
             return

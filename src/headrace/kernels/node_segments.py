@@ -18,6 +18,7 @@ share, so that moves do not keep files alive; the driver drops a file when its l
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -57,10 +58,14 @@ class NodeSegments:
         self._renumbered: dict[str, pa.Table] = {}  # by path
         self.written: list[SegmentMeta] = []
         self.released: list[Release] = []
+        self.reading = 0.0  # seconds
 
     def read(self) -> list[pa.Table]:
         """The rows of this slot's mini-partitions, on the local disk without copying them."""
-        return [self._rows_of(m) for m in self.live]
+        started = time.perf_counter()
+        tables = [self._rows_of(m) for m in self.live]
+        self.reading += time.perf_counter() - started
+        return tables
 
     def read_between(self, low: int, high: int, pids: Collection[int] | None = None) -> list[pa.Table]:
         """Those of the segments that cover values in [low, high], and of these mini-partitions if any are named."""
@@ -68,7 +73,7 @@ class NodeSegments:
         covering = [m for m in self.live if m.span.low <= high and m.span.high > low]
         return [self._rows_of(m, wanted) for m in covering if not wanted.isdisjoint(m.pids)]
 
-    def retain(self, operator: Operator) -> None:
+    def retain(self, operator: Operator[Any]) -> None:
         """Let go of what nobody needs, and write what arrived, with a full tier."""
         needed = operator.needed_from()
         expired = [m for m in self.live if m.span.high <= needed]

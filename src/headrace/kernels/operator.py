@@ -13,18 +13,26 @@ every round.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from headrace.errors import InternalError
+from headrace.kernels.delta import Delta
+from headrace.kernels.sql_pieces import map_tick_sql
+from headrace.kernels.workspace import Workspace
+from headrace.program.column_names import alias_keys, alias_values
+from headrace.program.node import Node, SourceFeed
 from headrace.progress import HIGHEST, LOWEST
+from headrace.progress.advance_program import ProgressMap
 from headrace.state import Span
 
 ROUND_ROWS = 8_000_000  # rows that the windows of one round may hold, at most (unless one window holds more)
 
+AnyNode = TypeVar("AnyNode", bound=Node)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -40,11 +48,42 @@ class Due:
     cost: Array
 
 
-class Operator(ABC):
+class State(Protocol):
+    """What is kept of a node, as far as it is this slot's."""
+
+    def read(self) -> list[pa.Table]:
+        """All of it."""
+        ...
+
+    def read_between(self, low: int, high: int, pids: Collection[int] | None = None) -> list[pa.Table]:
+        """At least the rows with values in [low, high], and, where mini-partitions are given, in these."""
+        ...
+
+
+@dataclass(frozen=True)
+class OperatorContext:
+    """What an operator of any kind is given beside its node."""
+
+    space: Workspace
+    state: State
+    progress: ProgressMap  # of every relation, before the batch and after it
+    born: int | None = None  # only windows that start after this have seen all their rows
+    last_report: int | None = None  # of a flush: the end of the last window to report without rows
+
+
+class Operator(ABC, Generic[AnyNode]):
     """The work of one node."""
 
-    def __init__(self) -> None:
+    def __init__(self, node: AnyNode, context: OperatorContext) -> None:
+        self.node, self.space, self._context = node, context.space, context
         self._arrived: list[pa.Table] = []
+
+    @classmethod
+    def feed_sql(cls, node: AnyNode, feed: SourceFeed, preaggregate: bool) -> str:
+        """In a source task: rows of `src` as rows of the node, as they are or, if it is worth while, aggregated."""
+        listed = [f"{map_tick_sql(feed.steps)} AS _t", *alias_keys(feed.keys), *alias_values(feed.values)]
+        pid = ["_pid"] if node.by_folder else []
+        return f"SELECT {', '.join([*pid, *listed])} FROM src{f' WHERE {feed.where}' if feed.where else ''}"
 
     def absorb(self, rows: pa.Table) -> None:
         """Rows that have arrived in this batch."""
@@ -53,6 +92,10 @@ class Operator(ABC):
     def arrived(self) -> list[pa.Table]:
         """What was absorbed in this batch."""
         return self._arrived
+
+    def delta(self) -> Delta:
+        """The round's rows, and those before them, for what joins them."""
+        raise InternalError(f"rows of {self.node.label} are no input of a join")
 
     def due(self) -> Iterable[Due]:
         """What the batch's progress will bring, as far as can be told before the first round."""

@@ -13,65 +13,46 @@ State is let go of by the bound of all: it is no earlier for a group that is ahe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.kernels import operator
 from headrace.kernels.close_windows import PaneRows, define_closed
-from headrace.kernels.judge import make_bounds_table
-from headrace.kernels.operator import Due, Operator
-from headrace.kernels.sql_pieces import group_by, merge_list
-from headrace.kernels.workspace import Workspace
+from headrace.kernels.group_bounds import GroupBounds, find_group_bounds, make_bounds_table
+from headrace.kernels.operator import Due, Operator, OperatorContext
+from headrace.kernels.sql_pieces import group_by, map_tick_sql, merge_list, pane_sql
 from headrace.program.aggregations import ClosedWindows, PaneNode
-from headrace.progress import LOWEST, Frontier, Group
-from headrace.progress.advance_program import Interval
+from headrace.program.column_names import alias_keys, alias_partials
+from headrace.program.node import SourceFeed
+from headrace.progress import LOWEST
 from headrace.progress.propagate import brings_windows
 from headrace.state import Span
 from headrace.windows import Runs, WindowSpec
 
 
-@dataclass(frozen=True)
-class GroupBounds:
-    """The groups that are ahead of the rest, before or after the batch: group -> bounds."""
-
-    bounds: dict[Group, tuple[int, int]]
-
-    @property
-    def furthest(self) -> int:
-        return max(after for _, after in self.bounds.values())
-
-
-def find_group_bounds(before: Frontier, after: Frontier) -> GroupBounds | None:
-    """What two frontiers say of single groups; None if nothing."""
-    named = {g for g, _ in (*before.groups, *after.groups)}
-    if not named:
-        return None
-    old, new = dict(before.groups), dict(after.groups)
-    return GroupBounds({g: (old.get(g, before.bound), new.get(g, after.bound)) for g in named})
-
-
-class PaneAggregation(Operator):
+class PaneAggregation(Operator[PaneNode]):
     """A `PaneNode` in one slot, from what was known before the batch to what is known after it."""
 
-    def __init__(
-        self,
-        node: PaneNode,
-        space: Workspace,
-        read_state: Callable[[], list[pa.Table]],
-        known: Interval,
-        born: int | None = None,  # only windows that start after this have seen all their rows
-        last_report: int | None = None,  # of a flush, for windows that report without rows
-        round_rows: int = 0,
-    ) -> None:
-        super().__init__()
-        self.node, self.space, self.before, self.after = node, space, known.before.bound, known.after.bound
-        self._read_state, self._born, self._last_report = read_state, born, last_report
-        self._round_rows, self._groups = round_rows, find_group_bounds(*known)
+    def __init__(self, node: PaneNode, context: OperatorContext) -> None:
+        super().__init__(node, context)
+        known = context.progress[node.name]
+        self.before, self.after, self._groups = known.before.bound, known.after.bound, find_group_bounds(*known)
+        self._born, self._last_report = context.born, context.last_report
         self._ahead: PaneRows | None = None
         self._rows: PaneRows | None = None
         self._loaded: list[pa.Table] | None = None
+
+    @classmethod
+    def feed_sql(cls, node: PaneNode, feed: SourceFeed, preaggregate: bool) -> str:
+        """Partial rows (pane, k…, p…): one for each pane and group, or for each row."""
+        where = f" WHERE {feed.where}" if feed.where else ""
+        pane = f"{pane_sql(map_tick_sql(feed.steps), *node.grid)} AS pane"
+        source = "src" if preaggregate else "(SELECT *, row_number() OVER () AS _row FROM src)"
+        pid = ["_pid"] if node.by_folder else []
+        inner = f"SELECT {', '.join([*pid, pane, *alias_keys(feed.keys), *alias_partials(feed.values)])} FROM {source}{where}"
+        return inner + group_by([*pid, "pane", *node.list_keys(), *([] if preaggregate else ["_row"])])
 
     def absorb(self, rows: pa.Table) -> None:
         super().absorb(rows)
@@ -89,7 +70,7 @@ class PaneAggregation(Operator):
             rows = read()
             total = np.concatenate([[0], np.cumsum(rows.sizes)])
             count, cost = runs.stop - runs.first, total[runs.high] - total[runs.low]
-            if int((count * cost).sum()) > self._round_rows:  # a window has no more results than there are groups
+            if int((count * cost).sum()) > operator.ROUND_ROWS:  # a window has no more results than there are groups
                 cost = np.minimum(cost, self._count_groups(rows))
             yield Due(window.end_of(runs.first), window.slide, count, cost)
 
@@ -207,7 +188,7 @@ class PaneAggregation(Operator):
     def _state(self) -> list[pa.Table]:
         """The state before the batch, read when the first window closes."""
         if self._loaded is None:
-            self._loaded = self._read_state()
+            self._loaded = self._context.state.read()
         return self._loaded
 
     def _count_groups(self, rows: PaneRows) -> int:

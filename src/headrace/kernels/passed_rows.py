@@ -6,19 +6,17 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headrace.kernels.operator import Operator
-from headrace.kernels.workspace import Workspace
+from headrace.kernels.operator import Operator, OperatorContext
 from headrace.program.table_lookups import TransitNode
 from headrace.progress import HIGHEST
 from headrace.state import Span
 
 
-class PassedRows(Operator):
+class PassedRows(Operator[TransitNode]):
     """A `TransitNode` in one slot."""
 
-    def __init__(self, node: TransitNode, space: Workspace) -> None:
-        super().__init__()
-        self.node, self.space = node, space
+    def __init__(self, node: TransitNode, context: OperatorContext) -> None:
+        super().__init__(node, context)
         self._given = 0  # how many of the tables that arrived earlier rounds have had
 
     def advance(self, low: int, high: int) -> None:

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from headrace.errors import SourceError
 from headrace.kernels.connection import fetch_arrow
-from headrace.kernels.judge import Judge, Screened, is_part_of_stream
+from headrace.kernels.late_rows import Judge, Screened, is_part_of_stream
 from headrace.program.messages import Split
 from headrace.state.leaf_numbers import find_owner
 from headrace.state.split_route import SplitRoute

@@ -44,6 +44,7 @@ from headrace.balance.choose_deferred import (
     find_share,
 )
 from headrace.balance.rotate_pids import find_limit, rotate_pids
+from headrace.kernels.late_rows import has_late
 from headrace.kernels.node_segments import NodeSegments, find_sizes
 from headrace.program.messages import Frontiers, Orders
 from headrace.program.node import Node
@@ -252,7 +253,7 @@ class _Splitting:
     def has_late(self, pids: frozenset[int], progress: ProgressMap) -> bool:
         """Whether a row of this batch may be late for these mini-partitions."""
         return bool(pids) and any(
-            is_late(self.nodes[node], part, progress[node].before)
+            has_late(self.nodes[node], progress[node].before, part)
             for node, table in self.arrived
             if (part := take_pids(table, pids, self.count)).num_rows
         )
@@ -364,9 +365,3 @@ def take_pids(table: pa.Table, pids: frozenset[int], count: int) -> pa.Table:
     wanted[list(pids)] = True
     mine = wanted[table["pid"].to_numpy()]
     return table if mine.all() else table.filter(pa.array(mine))
-
-
-def is_late(node: Node, rows: pa.Table, known: Frontier) -> bool:
-    """Whether one of these rows may be behind what was known before it came. Joins take none that is."""
-    first = pc.min(rows[node.time]).as_py()
-    return first is not None and node.takes_late and bool(first + node.width <= known.furthest)

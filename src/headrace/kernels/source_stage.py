@@ -21,17 +21,15 @@ from headrace.dialect.sql_quotes import quote_name
 from headrace.kernels import payloads
 from headrace.kernels.connection import connect, fetch_arrow
 from headrace.kernels.folder_samples import FolderSampler
-from headrace.kernels.judge import PART_OF_STREAM, Judge, Screened, make_judge
+from headrace.kernels.late_rows import PART_OF_STREAM, Judge, Screened, drop_late, make_judge
 from headrace.kernels.observe import observe_rows
+from headrace.kernels.operator_kinds import OPERATORS
 from headrace.kernels.result_files import read_schema, write_file
-from headrace.kernels.sql_pieces import group_by, map_tick_sql, name_pid_sql, pane_sql
-from headrace.program.aggregations import PaneNode
+from headrace.kernels.sql_pieces import name_pid_sql
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
-from headrace.program.node import Node, SourceFeed
 from headrace.program.program import Program, RowsQuery
-from headrace.progress import NOTHING_KNOWN, Frontier, Observation, fold
+from headrace.progress import Observation, fold
 from headrace.progress.advance_program import ProgressMap, advance_program, pair_up
-from headrace.state.split_route import SplitRoute
 
 
 class Chunk(Protocol):
@@ -112,23 +110,17 @@ def read_own_rows(
 
 
 class _Feeding:
-    """What rows of `src` become for nodes: partial rows by group, or rows by key."""
+    """What rows of `src` become for nodes: partial rows by group, or rows by key, without those that a node does not take."""
 
     def __init__(self, program: Program, orders: Orders, progress: ProgressMap, by_folder: bool) -> None:
-        self._nodes, self._route, self._by_group = program.fed_nodes(by_folder), orders.route, orders.preaggregate
-        # others take late rows
-        self._passed = {node.name: progress[node.name].before for node in self._nodes if not node.takes_late}
+        self._nodes, self._orders, self._progress = program.fed_nodes(by_folder), orders, progress
 
     def make_rows(self, con: duckdb.DuckDBPyConnection, stream: str) -> Iterator[tuple[str, pa.Table]]:
         for node in self._nodes:
-            for feed in node.feeds:
-                if feed.stream != stream:
-                    continue
-                if isinstance(node, PaneNode):
-                    sql = preaggregate_sql(node, feed, self._route, self._by_group)
-                else:
-                    sql = feed_rows_sql(node, feed, self._route, self._passed.get(node.name, NOTHING_KNOWN))
-                yield node.name, fetch_arrow(con, sql)
+            for feed in (feed for feed in node.feeds if feed.stream == stream):
+                rows = OPERATORS[type(node)].feed_sql(node, feed, self._orders.preaggregate)
+                taken = drop_late(node, self._progress[node.name].before, rows)
+                yield node.name, fetch_arrow(con, name_pid_sql(node, self._orders.route, taken))
 
 
 def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
@@ -142,29 +134,6 @@ def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
         contradicting=count.contradicting + contradicting,
         rejected=count.rejected + late.num_rows - missed - contradicting,
     )
-
-
-def preaggregate_sql(node: PaneNode, feed: SourceFeed, route: SplitRoute, by_group: bool = True) -> str:
-    """Rows of `src` to partial rows (pid, pane, k…, p…) of a node: one for each pane and group, or for each row."""
-    keys = [f"{k} AS k{i}" for i, k in enumerate(feed.keys)]
-    subs = [f"{s} AS p{i}" for i, s in enumerate(feed.values)]
-    where = f" WHERE {feed.where}" if feed.where else ""
-    pane = f"{pane_sql(map_tick_sql(feed.steps), *node.grid)} AS pane"
-    source = "src" if by_group else "(SELECT *, row_number() OVER () AS _row FROM src)"
-    pid = ["_pid"] if node.by_folder else []
-    inner = f"SELECT {', '.join([*pid, pane, *keys, *subs])} FROM {source}{where}"
-    inner += group_by([*pid, "pane", *(f"k{i}" for i in range(len(keys))), *([] if by_group else ["_row"])])
-    return name_pid_sql(node, route, inner)
-
-
-def feed_rows_sql(node: Node, feed: SourceFeed, route: SplitRoute, passed: Frontier) -> str:
-    """Rows of `src` to rows (pid, _t, k…, v…) of a node, without those that progress has `passed`."""
-    listed = [*(f"{k} AS k{i}" for i, k in enumerate(feed.keys)), *(f"{v} AS v{i}" for i, v in enumerate(feed.values))]
-    tick = map_tick_sql(feed.steps)
-    conditions = [*([feed.where] if feed.where else []), *([f"{tick} >= {passed.bound}"] if passed.is_known else [])]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    pid = ["_pid"] if node.by_folder else []
-    return name_pid_sql(node, route, f"SELECT {', '.join([*pid, f'{tick} AS _t', *listed])} FROM src{where}")
 
 
 def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:

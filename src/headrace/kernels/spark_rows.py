@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from headrace.dialect.sql_quotes import quote_name, quote_text
 from headrace.kernels.connection import fetch_arrow
-from headrace.kernels.judge import Judge, Screened, is_part_of_stream
+from headrace.kernels.late_rows import Judge, Screened, is_part_of_stream
 from headrace.logical.source_formats import MALFORMED
 
 CHUNK_ROWS = 2_000_000

@@ -13,26 +13,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels.delta import Delta, ReadOld
-from headrace.kernels.operator import Operator
-from headrace.kernels.workspace import Workspace
+from headrace.kernels.delta import Delta
+from headrace.kernels.operator import Operator, OperatorContext
 from headrace.program.row_joins import RowNode
 from headrace.progress import LOWEST
 from headrace.state import Span
 
 
-class StoredRows(Operator):
+class StoredRows(Operator[RowNode]):
     """A `RowNode` in one slot. Rows before `needed` are not needed after this batch."""
 
-    def __init__(
-        self,
-        node: RowNode,
-        space: Workspace,
-        read_state: ReadOld,
-        needed: int,
-    ) -> None:
-        super().__init__()
-        self.node, self.space, self._read_state, self._needed = node, space, read_state, needed
+    def __init__(self, node: RowNode, context: OperatorContext) -> None:
+        super().__init__(node, context)
+        self._needed = context.progress[node.needed].after.bound
         self._earlier: list[pa.Table] = []  # that arrived in earlier rounds
         self._new: list[pa.Table] = []
 
@@ -43,7 +36,8 @@ class StoredRows(Operator):
     def delta(self) -> Delta:
         """This round's rows as new ones, those before them as old ones."""
         earlier = [t for t in self._earlier if t.num_rows]
-        return Delta(tuple(self._new), lambda low, high, pids: [*self._read_state(low, high, pids), *earlier])
+        read = self._context.state.read_between
+        return Delta(tuple(self._new), lambda low, high, pids: [*read(low, high, pids), *earlier])
 
     def needed_from(self) -> int:
         return self._needed
@@ -58,7 +52,7 @@ class StoredRows(Operator):
             return None
         rows = pa.concat_tables(tables)
         wanted = pc.greater_equal(rows["_t"], needed) if needed > LOWEST else None
-        for name in ("_t", *(f"k{i}" for i in range(0 if self.node.nulls else self.node.keys))):
+        for name in ("_t", *([] if self.node.nulls else self.node.list_keys())):
             if rows[name].null_count:
                 known = pc.is_valid(rows[name])
                 wanted = known if wanted is None else pc.and_(wanted, known)

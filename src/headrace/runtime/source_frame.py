@@ -27,7 +27,7 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from headrace.dialect.sql_quotes import quote_spark_name
-from headrace.kernels.judge import find_limit, find_lowest
+from headrace.kernels.late_rows import find_limit, find_lowest
 from headrace.kernels.spark_rows import Layout
 from headrace.logical.graph import Graph, Stream
 from headrace.logical.source_formats import MALFORMED

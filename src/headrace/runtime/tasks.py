@@ -18,7 +18,7 @@ from headrace.errors import CheckpointError
 from headrace.kernels import connection, payloads
 from headrace.kernels.divide_table import split_piece, write_divided, write_pieces
 from headrace.kernels.scan import FileChunk, Scan, file_chunks
-from headrace.kernels.slot import run_slot
+from headrace.kernels.slot_stage import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, row_chunks
 from headrace.program.program import Program

@@ -5,23 +5,26 @@ table with the reason, and so does a line that does not parse. A row behind the 
 window still open; if it has missed one, it is in the late table too. So is a row that punctuation has said would not come:
 it contradicts, whether it has missed a window or not. Rows and punctuation of one batch have no order, so a
 punctuation binds from the next batch on. Where groups make progress by themselves, a row is measured by its group's bound.
-A join takes no row from behind the low-watermark, since rows it would have met may be gone; such a row is in the late table.
+
+A join takes no row from behind what was known before the batch, since rows it would have met may be gone; such a row is in the
+late table. `find_taken_from` is that rule, for the judge, and for rows on their way from a source or other slots (`drop_late`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.kernels.group_bounds import Columns, find_bounds
 from headrace.program.messages import Orders
+from headrace.program.node import Node
 from headrace.program.program import SourceStream
-from headrace.progress import HIGHEST, NOTHING_KNOWN, Frontier, Group, find_promise
+from headrace.progress import HIGHEST, NOTHING_KNOWN, Frontier, find_promise
 from headrace.progress.advance_program import ProgressMap
 from headrace.progress.monotone_steps import MonotoneStep, apply_steps
 from headrace.progress.waits import Wait
@@ -30,8 +33,6 @@ from headrace.windows import WindowSpec
 LARGEST = HIGHEST  # ticks; beyond, the arithmetic of windows would leave 64 bits
 PART_OF_STREAM = ("late", "contradicts")  # reasons of rows that count all the same, where a window is open
 Steps = tuple[MonotoneStep, ...]
-Columns = tuple[str, ...]  # of a source
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class ClosedBy(NamedTuple):
@@ -92,33 +93,6 @@ class Judge:
         return pa.array(words, pa.string(), mask=~(missing | implausible | contradicts | late))
 
 
-def find_bounds(con: duckdb.DuckDBPyConnection, rows: pa.Table, frontier: Frontier, columns: Columns) -> Array:
-    """The bound that holds for each row, whose group these columns tell."""
-    rest = frontier.bound
-    if not frontier.groups:
-        return np.full(rows.num_rows, rest)
-    names = [f"g{i}" for i in range(len(columns))]
-    numbered = rows.select(list(columns)).rename_columns(names).append_column("_n", pa.array(range(len(rows))))
-    con.register("judged", numbered)
-    con.register("own_bounds", make_bounds_table(names, {g: (b,) for g, b in frontier.groups}, ("own",)))
-    same = " AND ".join(f"j.{n} IS NOT DISTINCT FROM b.{n}" for n in names)
-    sql = f"SELECT coalesce(own, {rest}) AS own FROM judged j LEFT JOIN own_bounds b ON {same} ORDER BY _n"
-    found = con.sql(sql).fetchnumpy()["own"]
-    con.unregister("judged")
-    con.unregister("own_bounds")
-    return np.asarray(found)
-
-
-def make_bounds_table(
-    names: list[str], bounds: Mapping[Group, tuple[int, ...]], values: tuple[str, ...]
-) -> pa.Table:
-    """Groups and their bounds as a table of columns `names` and `values`."""
-    keys = list(zip(*bounds, strict=True)) if bounds else [() for _ in names]
-    columns = {n: pa.array(k, pa.string() if all(v is None for v in k) else None) for n, k in zip(names, keys, strict=True)}
-    numbers = list(zip(*bounds.values(), strict=True)) if bounds else [() for _ in values]
-    return pa.table(columns | {n: pa.array(v, pa.int64()) for n, v in zip(values, numbers, strict=True)})
-
-
 def is_part_of_stream(reasons: pa.ChunkedArray) -> pa.ChunkedArray:
     """Whether rows that are kept for these reasons count in open windows all the same."""
     return pc.is_in(reasons, value_set=pa.array(PART_OF_STREAM))
@@ -131,6 +105,25 @@ class Screened(NamedTuple):
     late: pa.Table | None  # in the late table's schema
 
 
+def find_taken_from(known: Frontier) -> int | None:
+    """The first tick at which a join takes rows, where `known` was known before they came; None: it takes them all."""
+    return known.bound if known.is_known else None
+
+
+def drop_late(node: Node, known: Frontier, rows: str) -> str:
+    """SQL for those of some rows that a node takes; rows of no time are never late."""
+    first = None if node.takes_late else find_taken_from(known)
+    return rows if first is None else f"SELECT * FROM ({rows}) WHERE _t IS NULL OR _t >= {first}"
+
+
+def has_late(node: Node, known: Frontier, rows: pa.Table) -> bool:
+    """Whether one of the rows that a node was given may be late: a pane's windows end with it, or later."""
+    if not node.takes_late:
+        return False
+    first = pc.min(rows[node.time]).as_py()
+    return first is not None and bool(first + node.width <= known.furthest)
+
+
 def make_judge(orders: Orders, stream: SourceStream, progress: ProgressMap) -> Judge:
     missable = []
     for windows in stream.missable:
@@ -139,8 +132,8 @@ def make_judge(orders: Orders, stream: SourceStream, progress: ProgressMap) -> J
         if own or closed.is_known:
             told = (closed, windows.columns) if own else (Frontier(closed.bound), ())
             missable += [ClosedBy(windows.window, steps, *told) for steps in windows.ways]
-    known = [(one, progress[one.rule].before) for one in stream.joined]
-    passed = [Wait(stream.name, steps).reach(bound.bound) for one, bound in known if bound.is_known for steps in one.ways]
+    taken = [(one, find_taken_from(progress[one.rule].before)) for one in stream.joined]
+    passed = [Wait(stream.name, ways).reach(first) for one, first in taken if first is not None for ways in one.ways]
     return Judge(
         find_lowest(orders, stream),
         find_limit(orders, stream),

@@ -1,0 +1,33 @@
+"""What a slot does for each kind of step: a function of the step, and of what the slot works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.kernels.compute_relation import advance_node, compute_relation
+from headrace.kernels.emit_results import emit_results
+from headrace.kernels.find_versions import find_versions
+from headrace.kernels.join_rows import join_rows
+from headrace.kernels.look_up import look_up
+from headrace.kernels.send_rows import send_rows
+from headrace.kernels.slot_context import SlotContext
+from headrace.program.row_joins import JoinRows
+from headrace.program.slot_steps import Advance, Compute, Emit, Send
+from headrace.program.step import Step
+from headrace.program.table_lookups import LookUp
+from headrace.program.version_joins import FindVersions
+
+Runner = Callable[[Any, SlotContext], Iterable[pa.RecordBatch] | None]  # rows for the next level, if there are any
+
+RUNNERS: dict[type[Step], Runner] = {
+    Advance: advance_node,
+    Compute: compute_relation,
+    LookUp: look_up,
+    JoinRows: join_rows,
+    FindVersions: find_versions,
+    Send: send_rows,
+    Emit: emit_results,
+}
