@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from headrace.kernels import slot_turns
+from headrace.kernels import waiting_rows
 from headrace.optimizer import Settings
 from headrace.program.dealt_tables import DealtTable, find_dealt_tables
 from headrace.state import Manifest
@@ -85,6 +85,6 @@ def take_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
                 taken[path] = taken.get(path, frozenset()) | {pid}
         return taken
 
-    monkeypatch.setattr(slot_turns, "choose_pieces", choose)
+    monkeypatch.setattr(waiting_rows, "choose_pieces", choose)
     piece = rng.choice([1, 2, 10_000])
-    monkeypatch.setattr(slot_turns, "find_piece", lambda busy, most: piece)
+    monkeypatch.setattr(waiting_rows, "find_piece", lambda busy, most: piece)

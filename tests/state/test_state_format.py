@@ -18,7 +18,7 @@ SCRIPT = """
 CREATE STREAM s (t BIGINT) PROGRESSING ON t ORDERED FROM 'memory';
 CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10];
 """
-ADVICE = r"was written by an older Headrace: it has format 1, this one reads format 3.*start with a new checkpoint"
+ADVICE = r"was written by an older Headrace: it has format 1, this one reads format 4.*start with a new checkpoint"
 
 
 def test_a_plan_file_of_format_1(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_plan_file_of_format_1(tmp_path: Path) -> None:
     run.push(s=[(1,), (20,)])
     run.close()
     plan = json.loads((tmp_path / "plan.json").read_text())
-    assert plan["format"] == FORMAT == 3
+    assert plan["format"] == FORMAT == 4
     (tmp_path / "plan.json").write_text(json.dumps({**plan, "format": 1}))
     before = sorted(p for p in tmp_path.rglob("*") if p.name != "lock")
     with pytest.raises(CheckpointError, match=ADVICE):
@@ -39,7 +39,7 @@ def test_a_manifest_of_format_1(tmp_path: Path) -> None:
     """Readers of results are told the same; it is not called damaged."""
     store = Store.open(str(tmp_path))
     lines = encode(manifest(1)).splitlines(keepends=True)
-    lines[0] = lines[0].replace(b'"format":3', b'"format":1')
+    lines[0] = lines[0].replace(b'"format":4', b'"format":1')
     store.write(path_of(1), b"".join(lines[:2]) + checksum(b"".join(lines[:2])))
     for act in (ManifestLog.latest, lambda log: log.results("flows")):
         with pytest.raises(CheckpointError, match=ADVICE):

@@ -44,14 +44,15 @@ def test_slicing_equals_filtering(store: Store, pids: list[int], wanted: frozens
 @given(sorted_pids.filter(bool), st.integers(-5, 5))
 def test_the_meta_describes_the_rows(store: Store, pids: list[int], shift: int) -> None:
     """Rows, bytes and pids are those of the file, the rest is as told."""
-    meta = write_segment(store, "segments/b", "flows", state_table(pids), Span(shift, 11), 4, tier=2, input=1)
+    meta = write_segment(store, "segments/b", "flows", state_table(pids), Span(shift, 11), 4, tier=2, generation=1)
     expected = SegmentMeta(
         "segments/b",
         "flows",
         len(pids),
         store.size("segments/b"),
         tuple(sorted(set(pids))),
-        Span(shift, 11),
+        shift,
+        11,
         len(pids),
         4,
         2,

@@ -94,7 +94,7 @@ def make_orders(
         manifest.route
     ):  # nothing is split while rows of it wait
         route = manifest.route if slots == manifest.slots else rescale(manifest.route, slots)
-    known = {n.name for n in program.nodes}
+    known = {name for node in program.nodes for name in (node.name, node.waiting)}
     states = {s.name: manifest.streams.get(s.name, StreamState()) for s in program.streams}
     segments = tuple(m for m in manifest.segments if m.node in known)
     stale = find_stale(route, (m.pids for m in segments))
@@ -241,10 +241,10 @@ def count_open_windows(program: Program, manifest: Manifest) -> int:
     progress = advance_program(program.rules, pair_up(streams, streams))
     total = 0
     for node in program.nodes:
-        spans = [m.span for m in manifest.segments if m.node == node.name]
-        if spans and node.windows:
+        here = [m for m in manifest.segments if m.node in (node.name, node.waiting)]
+        if here and node.windows:
             bound = progress[node.name].after.bound
-            low, high = min(s.low for s in spans), max(s.high for s in spans)
+            low, high = min(m.lower for m in here), max(m.upper for m in here)
             total += sum(w.count_open(low, high, bound) for w in node.windows)
     return total
 

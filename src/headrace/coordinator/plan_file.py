@@ -252,7 +252,7 @@ def settle(store: Store, file: PlanFile, plan: Plan, program: Program, manifest:
         for name, one in plan.placements.items()
     }
     file.sets = _list_sets(plan)
-    file.graph, file.labels = draw_plan(plan), {n.name: n.label for n in program.nodes}
+    file.graph, file.labels = draw_plan(plan), program.label_nodes()
 
 
 def _list_sets(plan: Plan) -> dict[str, dict[str, str]]:

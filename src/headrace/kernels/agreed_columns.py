@@ -20,21 +20,21 @@ class AgreedColumns:
     """The columns of each node, as the first rows of the run had them."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, bool], dict[str, pa.DataType]] = {}
+        self._known: dict[str, dict[str, pa.DataType]] = {}
 
     def check_sent(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Rows on their way to other slots."""
         for _, node, payload in payloads.read_rows(batches):
             if node != payloads.MESSAGE:
-                self._check(node, False, pa.ipc.open_stream(payload).schema)
+                self._check(node, pa.ipc.open_stream(payload).schema)
 
     def check_kept(self, store: Store, segments: Iterable[SegmentMeta]) -> None:
         """Rows that later batches read."""
         for meta in segments:
-            self._check(meta.node, meta.waiting, read_segment(store, meta, frozenset()).schema)
+            self._check(meta.node, read_segment(store, meta, frozenset()).schema)
 
-    def _check(self, node: str, waiting: bool, schema: pa.Schema) -> None:
+    def _check(self, node: str, schema: pa.Schema) -> None:
         columns = {field.name: field.type for field in schema}
-        first = self._known.setdefault((node, waiting), columns)
+        first = self._known.setdefault(node, columns)
         if columns != first:
             raise InternalError(f"rows of {node} have the columns {columns}, and had {first} in another slot or batch")

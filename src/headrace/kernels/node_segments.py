@@ -54,7 +54,7 @@ class NodeSegments:
         self.store, self.node, self.pids, self.version = store, node, pids, version
         self._stale, self._renumber = stale, renumber
         self._held = pids | stale
-        self.live = [m for m in segments if m.node == node and not m.waiting and not self._held.isdisjoint(m.pids)]
+        self.live = [m for m in segments if m.node == node and not self._held.isdisjoint(m.pids)]
         self._renumbered: dict[str, pa.Table] = {}  # by path
         self.written: list[SegmentMeta] = []
         self.released: list[Release] = []
@@ -70,14 +70,14 @@ class NodeSegments:
     def read_between(self, low: int, high: int, pids: Collection[int] | None = None) -> list[pa.Table]:
         """Those of the segments that cover values in [low, high], and of these mini-partitions if any are named."""
         wanted = self._held if pids is None else self.pids.intersection(pids) | self._stale
-        covering = [m for m in self.live if m.span.low <= high and m.span.high > low]
+        covering = [m for m in self.live if m.lower <= high and m.upper > low]
         return [self._rows_of(m, wanted) for m in covering if not wanted.isdisjoint(m.pids)]
 
     def retain(self, operator: Operator[Any]) -> None:
         """Let go of what nobody needs, and write what arrived, with a full tier."""
         needed = operator.needed_from()
-        expired = [m for m in self.live if m.span.high <= needed]
-        self.live = [m for m in self.live if m.span.high > needed]
+        expired = [m for m in self.live if m.upper <= needed]
+        self.live = [m for m in self.live if m.upper > needed]
         stale = [m for m in self.live if not self._stale.isdisjoint(m.pids)]
         renumbered = operator.keep([self._read_stale(m) for m in stale]) if stale else None
         self._release(stale, self._stale)

@@ -19,8 +19,9 @@ from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.merge_reports import list_live, merge_reports
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.slot import Slot
-from headrace.kernels.slot_turns import FrontierMap, plan_turns
+from headrace.kernels.slot_turns import plan_turns
 from headrace.kernels.source_stage import Chunk, read_own_rows
+from headrace.kernels.turn_progress import FrontierMap
 from headrace.kernels.worker import measure_peak, name_executor
 from headrace.program.fold_progress import fold_progress
 from headrace.program.messages import Frontiers, LevelProgress, Orders, SlotReport, SourceReport

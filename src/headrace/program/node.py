@@ -57,6 +57,11 @@ class Node(ABC):
     needs_past: ClassVar[bool] = False  # whether it is wrong without the rows from before it was there
 
     @property
+    def waiting(self) -> str:
+        """The name by which rows are kept that came for the node and wait to be processed."""
+        return f"{self.name}-waiting"
+
+    @property
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
         """Of its rows, beside the mini-partition."""

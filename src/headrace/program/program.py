@@ -98,6 +98,10 @@ class Program:
     def node(self, name: str) -> Node:
         return next(n for n in self.nodes if n.name == name)
 
+    def label_nodes(self) -> dict[str, str]:
+        """In words, what is kept under which name."""
+        return {n.name: n.label for n in self.nodes} | {n.waiting: f"{n.label}, waiting" for n in self.nodes}
+
     def fed_nodes(self, by_folder: bool) -> list[Node]:
         """The nodes that rows of streams go to: those kept by folder, or those that an exchange brings them to."""
         return [n for n in self.nodes if n.feeds and n.by_folder == by_folder]

@@ -1,14 +1,15 @@
 """The format of checkpoints: which one this version writes, and what it says to any other.
 
 1: pane state by position, one number of progress a stream. 2: segments by name, with their span of progress, input
-and epoch; mini-partitions of a file are released one by one; frontiers. 3: checksums of every file.
+and epoch; mini-partitions of a file are released one by one; frontiers. 3: checksums of every file. 4: segments say lower,
+upper, epoch and generation, and rows that wait are those of a node of their own.
 """
 
 from __future__ import annotations
 
 from headrace.errors import CheckpointError
 
-FORMAT = 3
+FORMAT = 4
 
 
 def check_format(uri: str, found: object) -> None:

@@ -5,8 +5,9 @@ A segment is a file with rows of one node's state, sorted by mini-partition (`pi
 columns, and looks at and checks no other block. On the local disk the table *is* the page cache.
 
 `SegmentMeta` is what a manifest keeps: enough to decide, without opening the file, whether a slot needs it
-(`pids`) and whether progress has passed it (`span`). What the rows mean is their operator's business: a segment
-knows its node, which input of it the rows came by, the span of progress they cover, and the batch that wrote them.
+(`pids`) and whether progress has passed it (`upper`). What the rows mean is their operator's business: a segment
+knows its node, the values of progress that they cover, from `lower` to before `upper`, and the epoch, which is the version of
+the batch that wrote it. A `generation` tells rows apart that are not joined with each other yet; all are of generation 0 today.
 Mini-partitions are *released* one by one, as the slots that own them merge their share into newer segments or need
 it no more; the file goes with its last one. Whatever a disk has done to a file is noticed when it is read, by its size and
 its checksums, and is an error that says what to do.
@@ -32,10 +33,10 @@ from headrace.state.store import Store
 
 
 class Span(NamedTuple):
-    """The progressing values [low, high) that rows cover."""
+    """The progressing values [lower, upper) that rows cover."""
 
-    low: int
-    high: int
+    lower: int
+    upper: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ class SegmentMeta:
     rows: int  # in the file
     bytes: int
     pids: tuple[int, ...]
-    span: Span
+    lower: int  # the progressing values that its rows cover
+    upper: int  # are before this
     live_rows: int
     epoch: int  # version of the batch that wrote it
     tier: int = 0  # how often its rows have been merged
-    input: int = 0  # of the node
-    waiting: bool = False  # rows that came and are not processed yet, as they came
+    generation: int = 0  # of its node's rows
     tail: int = 0  # where in the file its end begins, which has the checksum `crc`
     crc: int = 0
 
@@ -81,11 +82,10 @@ class SegmentMeta:
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> SegmentMeta:
         """The inverse of `to_json`."""
-        known = dict(value) | {"pids": pids_from_hex(value["pids"]), "span": Span(*value["span"])}
-        return SegmentMeta(**known)
+        return SegmentMeta(**(dict(value) | {"pids": pids_from_hex(value["pids"])}))
 
 
-_USUAL = {"tier": 0, "input": 0, "waiting": False, "tail": 0, "crc": 0}
+_USUAL = {"tier": 0, "generation": 0, "tail": 0, "crc": 0}
 
 
 @lru_cache(maxsize=4096)  # the segments of a slot mostly have the same pids, batch after batch
@@ -111,8 +111,7 @@ def write_segment(
     span: Span,
     epoch: int,
     tier: int = 0,
-    input: int = 0,
-    waiting: bool = False,
+    generation: int = 0,
 ) -> SegmentMeta:
     """Write state rows, already sorted by `pid`, as the segment `path`; durable after `Store.sync`."""
     if "pid" not in table.column_names or table.schema.field("pid").type != pa.uint16() or table["pid"].null_count:
@@ -126,12 +125,12 @@ def write_segment(
         rows,
         seal.bytes,
         tuple(ends),
-        span,
+        span.lower,
+        span.upper,
         rows,
         epoch,
         tier,
-        input,
-        waiting=waiting,
+        generation,
         tail=seal.tail,
         crc=seal.crc,
     )
