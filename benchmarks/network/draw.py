@@ -38,9 +38,13 @@ def draw() -> None:
     picture()
 
 
+def read_run(data: dict[str, Any]) -> AlgorithmRun:
+    return AlgorithmRun(**{**data, "costs": tuple(data["costs"]), "examined": tuple(data["examined"])})
+
+
 def mean_run(rows: Iterable[dict[str, Any]]) -> AlgorithmRun:
     """The mean over seeds, query by query."""
-    runs = [AlgorithmRun.from_data(r["run"]) for r in rows]
+    runs = [read_run(r["run"]) for r in rows]
     one = runs[0]
     return AlgorithmRun(
         one.algorithm,
@@ -105,7 +109,7 @@ def approaches(data: dict[str, Any]) -> dict[str, str]:
 
 
 def motivation(data: dict[str, Any]) -> dict[str, str]:
-    runs = [AlgorithmRun.from_data(r["run"]) for r in data["runs"]]
+    runs = [read_run(r["run"]) for r in data["runs"]]
     title = "64 nodes, 100 queries over five streams (Fig. 2)"
     draw_cumulative(FIGURES / "network-fig02.svg", title, runs)
     rows = [[r.algorithm, f"{r.cost:.4g}", f"{r.cost / runs[0].cost:.3f}"] for r in runs]
@@ -184,7 +188,7 @@ def scale(data: dict[str, Any]) -> dict[str, str]:
 def topologies(data: dict[str, Any]) -> dict[str, str]:
     rows = []
     for row in data["rows"]:
-        runs = {r["algorithm"]: AlgorithmRun.from_data(r) for r in row["runs"]}
+        runs = {r["algorithm"]: read_run(r) for r in row["runs"]}
         best = runs["exact"].cost
         name = f"{row['network']} ({row['nodes']} nodes, {row['links']} links)"
         rows.append([name, *(f"{runs[a].cost / best:.3f}" for a in COMPARED_PLANNERS)])

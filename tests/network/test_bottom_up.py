@@ -8,7 +8,7 @@ from headrace.network.bottom_up import bottom_up
 from headrace.network.deployment import EMPTY
 from headrace.network.exact import exact
 from headrace.network.hierarchy import Cluster, Hierarchy
-from headrace.network.join_query import JoinQuery, parse_predicate, plain_query
+from headrace.network.join_query import JoinQuery, parse_predicate
 from headrace.network.join_view import ViewInput
 from headrace.network.network_generators import transit_stub
 from headrace.network.network_plan import deploy_plan, iterate_joins, iterate_leaves, list_reused
@@ -21,6 +21,8 @@ from headrace.network.stream_filters import Atom, Condition, StreamFilter
 from headrace.network.topology import Link, Network, NetworkNode
 from headrace.network.workload import enterprise
 from headrace.network.world import World
+
+from .worlds import plain_query
 
 LINKS = (("s", "t", 1.0), ("x", "y", 5.0), ("s", "x", 50.0), ("s", "y", 50.0))
 TWO_CLUSTERS = Hierarchy(

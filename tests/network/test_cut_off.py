@@ -16,14 +16,13 @@ from headrace.network.deployment import EMPTY
 from headrace.network.distance_metric import DistanceMetric, travel_cost
 from headrace.network.exact import exact
 from headrace.network.hierarchy import build_hierarchy, elect_coordinator
-from headrace.network.join_query import plain_query
 from headrace.network.network_plan import deploy_plan, iterate_joins
 from headrace.network.planners import PreparedWorld
 from headrace.network.stream_catalog import BaseStream, Catalog, Selectivity
 from headrace.network.topology import USAGE, Link, Network, NetworkNode
 from headrace.network.world import World
 
-from .worlds import random_query, random_world
+from .worlds import add_node, plain_query, random_query, random_world
 
 
 def silent_world(first: str = "lonely") -> World:
@@ -107,7 +106,7 @@ def test_exact_equals_exhaustive_with_silent_streams_and_cut_off_nodes(seed):
     rng = random.Random(seed)
     world = random_world(rng, 4, 3, plain=True)
     streams = tuple(replace(s, rate=rng.choice([0.0, s.rate])) for s in world.catalog.streams)
-    network = world.network.add_node(NetworkNode("lonely"), [])
+    network = add_node(world.network, NetworkNode("lonely"), [])
     world = World(network, replace(world.catalog, streams=streams))
     query = random_query(rng, world, "Q", 3, plain=True)
     if query.sink != "lonely":

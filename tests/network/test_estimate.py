@@ -6,7 +6,7 @@ import pytest
 
 from headrace.errors import NetworkError
 from headrace.network.filter_text import parse_duration, parse_filter
-from headrace.network.join_query import JoinQuery, normalize_query, parse_predicate, plain_query
+from headrace.network.join_query import JoinQuery, normalize_query, parse_predicate
 from headrace.network.join_view import ViewInput, restrict_view
 from headrace.network.network_generators import transit_stub
 from headrace.network.rate_estimate import RateEstimator
@@ -14,11 +14,12 @@ from headrace.network.stream_catalog import (
     BaseStream,
     Catalog,
     ColumnStatistics,
-    JoinObservation,
     Selectivity,
 )
 from headrace.network.stream_filters import StreamFilter
 from headrace.network.workload import enterprise
+
+from .worlds import plain_query
 
 
 @pytest.fixture(scope="module")
@@ -110,16 +111,6 @@ def test_a_join_nothing_is_known_about_is_refused():
     """The plan hangs on selectivities: a missing one is named, with what to do."""
     with pytest.raises(NetworkError, match=r"selectivity of A\.v = C\.v.*declare it"):
         normalize_query(CATALOG, plain_query("q", "n", "AC", [("A.v", "C.v")]))
-
-
-def test_selectivity_measured_from_results():
-    """Counts of a running join replace what was declared."""
-    measured = CATALOG.with_observations([JoinObservation("A.k", "B.k", pairs=2000, results=100)])
-    assert RateEstimator(measured).tuples(
-        normalize_query(measured, plain_query("q", "n", "AB", [("A.k", "B.k")]))
-    ) == pytest.approx(10 * 20 * 0.05)
-    with pytest.raises(NetworkError, match="no pairs"):
-        CATALOG.with_observations([JoinObservation("A.k", "B.k", 0, 0)])
 
 
 def test_filters_as_written():

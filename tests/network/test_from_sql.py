@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import NetworkError
-from headrace.network.from_sql import catalog_from_sql, queries_from_sql
+from headrace.network.from_sql import queries_from_sql
 from headrace.network.join_query import normalize_query, parse_predicate
 from headrace.network.network_files import load_queries, load_world, read_mapping
 from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics, Selectivity
@@ -232,15 +232,3 @@ def test_a_query_needs_a_sink():
     """The SQL does not say where results go; the network file does."""
     with pytest.raises(NetworkError, match="has no sink"):
         queries_from_sql("CREATE QUERY q AS SELECT GATE FROM FLIGHTS", CATALOG, {})
-
-
-def test_catalog_from_create_stream():
-    """Columns from the statement, rate and place from beside it."""
-    script = (
-        "CREATE STREAM S (ts TIMESTAMP, k INT, name STRING) PROGRESSING ON ts SLACK 5 SECONDS"
-        " FROM 'parquet' OPTIONS (path 'x')"
-    )
-    catalog = catalog_from_sql(script, {"S": ("a", 12.0)})
-    assert catalog.stream("S").size == 8 + 4 + 20
-    with pytest.raises(NetworkError, match="not known"):
-        catalog_from_sql(script, {})

@@ -19,7 +19,7 @@ from headrace.network.network_plan import deploy_plan
 from headrace.network.topology import USAGE, Link, Network, NetworkNode
 from headrace.network.workload import synthetic
 
-from .worlds import random_network
+from .worlds import add_node, random_network
 
 
 def check(hierarchy: Hierarchy, network: Network) -> None:
@@ -75,7 +75,7 @@ def test_joins_and_departures_keep_it_up_to_date(seed):
         if rng.random() < 0.55 or len(network.nodes) < 4:
             name = f"new{step}"
             links = [Link(name, rng.choice(network.names), rng.uniform(1, 20)) for _ in range(2)]
-            network = network.add_node(NetworkNode(name), links)
+            network = add_node(network, NetworkNode(name), links)
             hierarchy = add_member(hierarchy, network, DistanceMetric(network, USAGE), name)
         else:
             gone = rng.choice(network.names)
@@ -92,7 +92,7 @@ def test_a_new_node_enters_the_nearest_cluster():
     """Handed down from the top to the member nearest to it."""
     network = transit_stub(1)
     hierarchy = build_hierarchy(network, DistanceMetric(network, USAGE), 40)
-    wider = network.add_node(NetworkNode("x"), [Link("x", "s2.1.3", 0.1)])
+    wider = add_node(network, NetworkNode("x"), [Link("x", "s2.1.3", 0.1)])
     grown = add_member(hierarchy, wider, DistanceMetric(wider, USAGE), "x")
     assert "s2.1.3" in grown.cluster(1, "x").members
     with pytest.raises(NetworkError, match="already"):

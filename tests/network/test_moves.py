@@ -11,9 +11,8 @@ import pytest
 from headrace.errors import NetworkError
 from headrace.network.deployment import EMPTY, FeedOrigin, JoinOperator, withdraw_query
 from headrace.network.deployment_change import adapt_deployment, remove_query
-from headrace.network.deployment_moves import apply_moves, keep_names, list_moves, sort_parts
+from headrace.network.deployment_moves import keep_names, list_moves
 from headrace.network.exact import exact
-from headrace.network.join_query import plain_query
 from headrace.network.network_plan import PlanJoin, PlanLeaf, QueryPlan, deploy_plan
 from headrace.network.planners import PreparedWorld
 from headrace.network.query_sets import deploy_in_order
@@ -22,7 +21,8 @@ from headrace.network.subsets import Subsets
 from headrace.network.topology import Link, Network, NetworkNode
 from headrace.network.world import World
 
-from .worlds import random_query, random_world
+from .apply_moves import apply_moves, sort_parts
+from .worlds import change_capacity, change_rate, plain_query, random_query, random_world
 
 
 def change_something(rng: random.Random, world: World) -> World:
@@ -33,7 +33,7 @@ def change_something(rng: random.Random, world: World) -> World:
     if kind == "rate":
         stream = rng.choice(world.catalog.streams)
         return World(
-            network, world.catalog.with_rate(stream.name, rng.choice([0.0, 1.0, 500.0])), world.costs
+            network, change_rate(world.catalog, stream.name, rng.choice([0.0, 1.0, 500.0])), world.costs
         )
     if kind == "link":
         link = rng.choice(network.links)
@@ -46,7 +46,7 @@ def change_something(rng: random.Random, world: World) -> World:
     elif kind == "node" and len(idle) > 2:
         network = network.remove_node(rng.choice(idle))
     elif kind == "capacity":
-        network = network.with_capacity(rng.choice(network.names), rng.choice([50.0, 500.0, math.inf]))
+        network = change_capacity(network, rng.choice(network.names), rng.choice([50.0, 500.0, math.inf]))
     return World(network, world.catalog, world.costs)
 
 

@@ -15,6 +15,8 @@ from headrace.network.network_files import load_queries, load_world
 from headrace.network.network_plan import PlanJoin, deploy_plan, iterate_joins, list_reused
 from headrace.network.world import World
 
+from .worlds import change_capacity
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "network"
 
 
@@ -40,7 +42,7 @@ def test_network_conditions_change_the_join_order(airline, trouble):
     """With N2 overloaded or flights → N2 gone: FLIGHTS ⋈ CHECK-INS at N1, the join with WEATHER at N3."""
     world, q1, _ = airline
     if trouble == "N2 overloaded":
-        network = world.network.with_capacity("N2", 1.0)
+        network = change_capacity(world.network, "N2", 1.0)
     else:
         network = world.network.with_link("flights", "N2", up=False)
     plan = exact(World(network, world.catalog), q1)

@@ -21,12 +21,12 @@ from headrace.network.network_generators import transit_stub
 from headrace.network.network_plan import deploy_plan, iterate_joins, iterate_leaves
 from headrace.network.npc import estimate_costs
 from headrace.network.planners import PreparedWorld
-from headrace.network.search_space import bound_plans, count_covers, count_orders, count_plans
+from headrace.network.search_space import count_covers, count_orders, count_plans
 from headrace.network.subsets import Entry, Subsets
 from headrace.network.workload import synthetic
 from headrace.network.world import World
 
-from .worlds import random_query, random_world
+from .worlds import plain_query, random_query, random_world
 
 
 @pytest.mark.parametrize("algorithm", COMPARED)
@@ -83,7 +83,7 @@ def test_theorems_2_and_4(max_cs):
     world, queries = synthetic(transit_stub(5), 5, 25)
     prepared = PreparedWorld(world, max_cs, reuse=False, planners=ALL_PLANNERS)
     for query in queries:
-        most = bound_plans(len(query.inputs), max_cs, prepared.hierarchy.height)
+        most = prepared.hierarchy.height * count_plans(len(query.inputs), max_cs)
         for algorithm in ("top-down", "bottom-up", "npc"):
             assert prepared.planner(algorithm)(query, EMPTY).examined <= most
 
@@ -178,8 +178,6 @@ def test_clear_errors():
 
 def test_cross_products_only_where_needed():
     """Two unconnected pairs are joined inside first and multiplied last; asked for, all orders are tried."""
-    from headrace.network.join_query import plain_query
-
     world = random_world(random.Random(3), 5, 4, plain=True)
     asked = plain_query("Q", "n0", ["S0", "S1", "S2", "S3"], [("S0.kS1", "S1.kS0"), ("S2.kS3", "S3.kS2")])
     problem = Subsets(world, asked)

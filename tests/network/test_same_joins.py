@@ -14,7 +14,7 @@ import pytest
 from sqlglot import exp
 
 from headrace.logical.graph import Graph, Join, Rows
-from headrace.network.from_sql import catalog_from_sql, collect_query, queries_from_sql
+from headrace.network.from_sql import collect_query, queries_from_sql
 from headrace.network.join_query import JoinQuery
 from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics
 from headrace.network.stream_filters import Condition
@@ -22,6 +22,8 @@ from headrace.sql import parse_query, parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.join_conditions import split_conjuncts
 from sql_cases import read_cases, write_case
+
+from .worlds import catalog_from_sql
 
 STREAMS = """
 CREATE STREAM s (ts TIMESTAMP, k INT, v INT, name STRING) PROGRESSING ON ts SLACK 5 SECONDS FROM 'parquet';

@@ -11,9 +11,9 @@ from headrace.network.deployment import EMPTY, settle_views, withdraw_query
 from headrace.network.milp import optimum_of_set
 from headrace.network.network_plan import deploy_plan
 from headrace.network.planners import PreparedWorld
-from headrace.network.query_sets import deploy_in_order, find_best_order, improve_set
+from headrace.network.query_sets import deploy_in_order, improve_set
 
-from .worlds import random_query, random_world
+from .worlds import change_capacity, random_query, random_world
 
 
 def small_set(seed: int, plain: bool):
@@ -58,13 +58,11 @@ def test_many_improved_sets_are_within_two_percent(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_costs_add_up_and_more_starts_are_never_worse(seed):
-    """The running total is the cost of what is deployed; a second order of arrival can only help."""
+def test_costs_add_up(seed):
+    """The running total is the cost of what is deployed."""
     world, queries, planner = small_set(seed, plain=True)
     outcome = deploy_in_order(planner, queries[:3])
     assert outcome.cost == pytest.approx(world.cost(outcome.deployment))
-    one = improve_set(world, planner, queries[:3], outcome)
-    assert find_best_order(world, planner, queries[:3], starts=2).cost <= one.cost + 1e-6
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -109,6 +107,6 @@ def test_clear_errors():
         deploy_in_order(planner, queries[:1], outcome.deployment)
     with pytest.raises(NetworkError, match="'ghost' is not deployed"):
         withdraw_query(outcome.deployment, "ghost")
-    tight = type(world)(world.network.with_capacity("n0", 5.0), world.catalog)
+    tight = type(world)(change_capacity(world.network, "n0", 5.0), world.catalog)
     with pytest.raises(NetworkError, match="without capacities"):
         optimum_of_set(tight, queries)

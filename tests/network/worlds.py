@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from headrace.network.join_query import JoinQuery, parse_predicate
 from headrace.network.join_view import ViewInput
@@ -10,6 +12,7 @@ from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistic
 from headrace.network.stream_filters import NONE, Atom, Condition, StreamFilter
 from headrace.network.topology import USAGE, CostModel, Link, Network, NetworkNode
 from headrace.network.world import World
+from headrace.sql import CreateStream, parse_script
 
 
 def random_network(rng: random.Random, nodes: int) -> Network:
@@ -68,3 +71,42 @@ def _dressed(rng: random.Random, name: str) -> ViewInput:
     return ViewInput(
         name, kept, None, rng.choice([frozenset(("payload",)), frozenset(), frozenset(("f",)), None])
     )
+
+
+def plain_query(
+    name: str,
+    sink: str,
+    streams: Iterable[str],
+    equal: Iterable[tuple[str, str]] = (),
+) -> JoinQuery:
+    """A query without windows, filters or projection: streams and equated `stream.column`s."""
+    predicates = tuple(parse_predicate(a, b) for a, b in equal)
+    return JoinQuery(name, sink, tuple(ViewInput(s) for s in streams), predicates)
+
+
+def catalog_from_sql(script: str, places: Mapping[str, tuple[str, float]]) -> Catalog:
+    """Streams as CREATE STREAM declares them, with the node and the rate of each."""
+    streams = []
+    for statement in parse_script(script):
+        if isinstance(statement, CreateStream):
+            columns = tuple(
+                ColumnStatistics(c.name, 4.0 if c.type.lower() == "int" else 8.0) for c in statement.columns
+            )
+            size = sum(c.width for c in columns)
+            streams.append(BaseStream(statement.name, *places[statement.name], size, columns, statement.on))
+    return Catalog(tuple(streams))
+
+
+def change_rate(catalog: Catalog, name: str, rate: float) -> Catalog:
+    streams = tuple(replace(s, rate=rate) if s.name == name else s for s in catalog.streams)
+    assert streams != catalog.streams or catalog.stream(name).rate == rate
+    return replace(catalog, streams=streams)
+
+
+def change_capacity(network: Network, name: str, capacity: float) -> Network:
+    nodes = tuple(replace(n, capacity=capacity) if n.name == name else n for n in network.nodes)
+    return replace(network, nodes=nodes)
+
+
+def add_node(network: Network, node: NetworkNode, links: Iterable[Link]) -> Network:
+    return replace(network, nodes=(*network.nodes, node), links=(*network.links, *links))

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from partitioning_kit import read_graph, read_workload
 
-from headrace.logical.graph import Aggregate
 from headrace.partitioning import search_partitioning as search_module
 from headrace.partitioning.advise_partitioning import advise_partitioning, judge_partitioning
 from headrace.partitioning.explain_choice import describe_bytes, export_choice
 from headrace.partitioning.infer_join import find_equal_classes
-from headrace.partitioning.infer_requirements import find_window_ban, infer_aggregation
 from headrace.partitioning.plan_cost import (
     NodeStatistics,
     RateStatistics,
@@ -24,7 +22,7 @@ from headrace.partitioning.plan_cost import (
     estimate_rates,
 )
 from headrace.partitioning.recognize_key import recognize_key
-from headrace.partitioning.requirement import is_compatible, propose_partitioning
+from headrace.partitioning.requirement import propose_partitioning
 from headrace.partitioning.search_partitioning import search_partitioning
 from headrace.partitioning.stream_partitioning import Partitioning, reconcile
 
@@ -119,26 +117,6 @@ def test_partial_aggregation_sends_at_most_a_group_a_partition() -> None:
     text = FLOWS + "\n-- rows: tcp 1000\n-- size: tcp 10\n-- selectivity: flows 0.01\n-- size: flows 20"
     assert compute_cost(read_workload(text, partial=4)[0], Partitioning()).costs["flows"] == 800
     assert compute_cost(read_workload(text, partial=400)[0], Partitioning()).costs["flows"] == 10_000
-
-
-def test_a_window_that_counts_rows_forbids_partitioning() -> None:
-    """A window over the last rows of a whole stream is not the union of windows over partitions, and says so."""
-    graph = read_graph("CREATE QUERY q AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP;")
-    relation = graph.relations["q"]
-    assert isinstance(relation, Aggregate)
-
-    class LastRows:
-        counts_rows = True
-
-    assert find_window_ban(relation.window) == ""
-    assert "counts rows" in find_window_ban(LastRows())  # type: ignore[arg-type]
-    counted = Aggregate(**{**relation.__dict__, "window": LastRows()})
-    plan, _ = read_workload("CREATE QUERY q AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 60] GROUP BY srcIP;")
-    allowed = plan.requirements["q"]
-    banned = infer_aggregation(counted, (), plan.types)
-    assert propose_partitioning(allowed, plan.types) is not None
-    assert banned.ban and propose_partitioning(banned, plan.types) is None
-    assert not is_compatible(banned, search_partitioning(plan).partitioning, plan.types)
 
 
 def test_equal_expressions_form_classes() -> None:

@@ -6,17 +6,12 @@ from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
+from propagation_rules import pass_aggregate, pass_projection, pass_selection, pass_union
 
 from headrace.logical.graph import Derive, Graph, Merge, Rows
 from headrace.logical.progress_columns import find_progress
 from headrace.progress import LOWEST, NOTHING_KNOWN, Frontier
-from headrace.progress.propagate import (
-    pass_aggregate,
-    pass_function,
-    pass_projection,
-    pass_selection,
-    pass_union,
-)
+from headrace.progress.propagate import pass_function
 from headrace.progress.waits import meld_waits
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from propagation_rules import pass_aggregate, pass_projection, pass_selection, pass_union
 
 from headrace.progress import LOWEST, NOTHING_KNOWN, Frontier, advance, meld
-from headrace.progress.propagate import pass_aggregate, pass_projection, pass_selection, pass_union
 
 GROUPS = [("a",), ("b",), ("c", 1)]
 bounds = st.one_of(st.just(LOWEST), st.integers(-20, 20))

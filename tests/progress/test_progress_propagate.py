@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from test_progress_frontier import GROUPS, bounds, excludes, frontiers
-
-from headrace.progress import LOWEST, NOTHING_KNOWN, Frontier, advance, meld
-from headrace.progress.propagate import (
-    brings_windows,
+from propagation_rules import (
     pass_aggregate,
     pass_bucket,
     pass_distinct,
-    pass_function,
     pass_projection,
     pass_selection,
     pass_union,
 )
+from test_progress_frontier import GROUPS, bounds, excludes, frontiers
+
+from headrace.progress import LOWEST, NOTHING_KNOWN, Frontier, advance, meld
+from headrace.progress.propagate import brings_windows, pass_function
 from headrace.windows import Sliding
 
 groups = st.sampled_from([*GROUPS, ("other",)])

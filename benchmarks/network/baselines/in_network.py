@@ -22,7 +22,7 @@ from headrace.network.exact import ENTRY, build_tree, choose_barred, find_overlo
 from headrace.network.hierarchy import coordinates
 from headrace.network.join_order import order_by_size
 from headrace.network.join_query import JoinQuery
-from headrace.network.kmeans import group_in_zones
+from headrace.network.kmeans import divide_by_kmeans
 from headrace.network.network_plan import QueryPlan
 from headrace.network.plan_search import (
     ClusterField,
@@ -48,8 +48,8 @@ def make_zones(
 ) -> Zones:
     """The network, or some nodes of it, in a number of zones, by K-means on distances."""
     those = np.arange(metric.size) if nodes is None else nodes
-    groups = group_in_zones(coordinates(metric, those), count, seed)
-    return tuple(tuple(int(those[i]) for i in group) for group in groups)
+    groups = divide_by_kmeans(coordinates(metric, those), np.arange(len(those)), min(count, len(those)), seed)
+    return tuple(tuple(int(those[i]) for i in group) for group in sorted(sorted(g.tolist()) for g in groups))
 
 
 def in_network(

@@ -29,7 +29,6 @@ from headrace.network.stream_catalog import (
     BaseStream,
     Catalog,
     ColumnStatistics,
-    JoinObservation,
     Selectivity,
 )
 from headrace.network.topology import COST_MODELS, CostModel, Link, Network, NetworkNode
@@ -45,7 +44,6 @@ __all__ = [
     "CostModel",
     "Deployment",
     "DeploymentChange",
-    "JoinObservation",
     "JoinQuery",
     "Link",
     "Network",

@@ -35,10 +35,6 @@ class AlgorithmRun:
     def to_data(self) -> dict[str, Any]:
         return asdict(self)
 
-    @staticmethod
-    def from_data(data: dict[str, Any]) -> AlgorithmRun:
-        return AlgorithmRun(**{**data, "costs": tuple(data["costs"]), "examined": tuple(data["examined"])})
-
 
 def run_algorithm(
     world: World,

@@ -34,10 +34,6 @@ class DeploymentChange:
     replanned: tuple[str, ...]
     lost: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def moving_cost(self) -> float:
-        return sum(m.cost for m in self.moves)
-
 
 def adapt_deployment(
     before: World,

@@ -14,15 +14,14 @@ differs under one name:
     rename                a sink others read goes on without its query, under another name
 
 Every step names what was and what is, so the steps are complete: applied to the old deployment they give the
-new one (`apply_moves`; document 004 leaves reconfiguration to the future, section 2.3). The cost of a move is
-its state times the way it travels; starting and rebuilding read the inputs' windows again from where they
-come.
+new one (tests/network/apply_moves.py does it; document 004 leaves reconfiguration to the future, section 2.3).
+The cost of a move is its state times the way it travels; starting and rebuilding read the inputs' windows again
+from where they come.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -74,41 +73,6 @@ def list_moves(world: World, old: Deployment, new: Deployment) -> tuple[Deployme
         if name not in new.delivery:
             found.append(DeploymentMove("withdraw", left.query, left.node, None, old=left))
     return tuple(found)
-
-
-def apply_moves(deployment: Deployment, moves: Iterable[DeploymentMove]) -> Deployment:
-    """The deployment after some steps; operators and deliveries in the order of their names."""
-    steps = tuple(moves)
-    names = {}
-    for step in steps:
-        if (
-            step.kind == "rename"
-            and isinstance(step.old, SinkDelivery)
-            and isinstance(step.new, SinkDelivery)
-        ):
-            names[step.old.query] = step.new.query
-    parts = _rename_sinks(deployment, names)
-    operators, deliveries = dict(parts.operator), dict(parts.delivery)
-    for step in steps:
-        if step.kind != "rename":
-            if isinstance(step.old, JoinOperator):
-                del operators[step.old.id]
-            elif step.old is not None:
-                del deliveries[step.old.query]
-    for step in steps:
-        if isinstance(step.new, JoinOperator):
-            operators[step.new.id] = step.new
-        elif step.new is not None:
-            deliveries[step.new.query] = step.new
-    return sort_parts(Deployment(tuple(operators.values()), tuple(deliveries.values())))
-
-
-def sort_parts(deployment: Deployment) -> Deployment:
-    """The same deployment, parts in the order of their names."""
-    return Deployment(
-        tuple(sorted(deployment.operators, key=lambda o: o.id)),
-        tuple(sorted(deployment.deliveries, key=lambda d: d.query)),
-    )
 
 
 def _operator_step(world: World, was: JoinOperator | None, now: JoinOperator) -> DeploymentMove | None:

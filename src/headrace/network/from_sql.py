@@ -7,9 +7,7 @@ itself and prices them by rate and window, and a join without windows is priced 
 columns, comparisons of two columns whose selectivity the catalog declares, bands that windows can tell
 (`window_lengths.py`), filters (`filter_expressions.py`). What it cannot price is refused, with the place in the text.
 
-Where a query's result goes is not part of the SQL; `sinks` says it, by query name. `catalog_from_sql` starts a catalog from
-`CREATE STREAM` statements, which give the columns and their times; rates and places are given beside them (they are what the
-network file declares or what a run has measured).
+Where a query's result goes is not part of the SQL; `sinks` says it, by query name.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from headrace.network.catalog_relations import CatalogRelations
 from headrace.network.filter_expressions import read_filter
 from headrace.network.join_query import JoinQuery, parse_predicate
 from headrace.network.join_view import JoinPredicate, ViewInput
-from headrace.network.stream_catalog import BaseStream, Catalog, ColumnStatistics
+from headrace.network.stream_catalog import Catalog
 from headrace.network.window_lengths import find_windows
 from headrace.sql import CreateQuery, CreateStream, CreateTable, parse_script
 from headrace.sql.bind_temporal import is_versioned
@@ -40,16 +38,6 @@ from headrace.sql.join_times import JoinTimes
 from headrace.sql.scope import Fail
 from headrace.sql.select_parts import gather_items, gather_subselects
 
-WIDTHS = {
-    "boolean": 1,
-    "tinyint": 1,
-    "smallint": 2,
-    "int": 4,
-    "integer": 4,
-    "float": 4,
-    "date": 4,
-    "string": 20,
-}
 _OPS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _SPJ = (
     "across sites, queries are select-project-join: streams joined on predicates, filters and columns. "
@@ -71,25 +59,6 @@ def queries_from_sql(script: str, catalog: Catalog, sinks: Mapping[str, str]) ->
         else:
             found.append(query_from_statement(statement, catalog, sinks, declared))
     return found
-
-
-def catalog_from_sql(script: str, places: Mapping[str, tuple[str, float]]) -> Catalog:
-    """A catalog from CREATE STREAM statements; `places` gives node and rate by stream name."""
-    streams = []
-    for statement in parse_script(script):
-        if isinstance(statement, CreateStream):
-            if statement.name not in places:
-                raise NetworkError(
-                    f"stream {statement.name!r}: where it arises and at what rate is not known"
-                )
-            node, rate = places[statement.name]
-            columns = tuple(
-                ColumnStatistics(c.name, float(WIDTHS.get(c.type.lower(), 8))) for c in statement.columns
-            )
-            time = next((c.name for c in columns if c.name.lower() == statement.on.lower()), None)
-            size = sum(c.width for c in columns)
-            streams.append(BaseStream(statement.name, node, rate, size, columns, time))
-    return Catalog(tuple(streams))
 
 
 def query_from_statement(

@@ -70,17 +70,6 @@ class JoinQuery:
         return frozenset(i.stream for i in self.inputs)
 
 
-def plain_query(
-    name: str,
-    sink: str,
-    streams: Iterable[str],
-    equal: Iterable[tuple[str, str]] = (),
-) -> JoinQuery:
-    """A query without windows, filters or projection: streams and equated `stream.column`s."""
-    predicates = tuple(parse_predicate(a, b) for a, b in equal)
-    return JoinQuery(name, sink, tuple(ViewInput(s) for s in streams), predicates)
-
-
 def parse_predicate(left: str, right: str, op: str = "=") -> JoinPredicate:
     """A predicate from two `input.column`s, in its one normal order."""
     a, b = (_ends(left), _ends(right))
@@ -106,8 +95,7 @@ def normalize_query(catalog: Catalog, query: JoinQuery) -> View:
         if edge_selectivity(catalog, p.left, p.right, p.op) is None:
             raise NetworkError(
                 f"query {query.name!r}: nothing is known about the selectivity of {p};"
-                " declare it under `selectivities`, give both columns `distinct` counts, or measure it"
-                " from results"
+                " declare it under `selectivities`, or give both columns `distinct` counts"
             )
     return View(tuple(sorted(inputs, key=lambda i: i.name)), tuple(sorted(predicates)), query.slide)
 
@@ -130,7 +118,7 @@ def check_columns(catalog: Catalog, query: JoinQuery) -> None:
 def edge_selectivity(
     catalog: Catalog, left: tuple[str, str], right: tuple[str, str], op: str = "="
 ) -> float | None:
-    """The selectivity of an edge: declared or measured, else from distinct counts."""
+    """The selectivity of an edge: declared, else from distinct counts."""
     ends = [f"{name.partition('#')[0]}.{column}" for name, column in (left, right)]
     declared = catalog.edge(*ends)
     if declared is not None or op != "=":

@@ -32,7 +32,7 @@ def _divide(points: Vector, rows: NDArray[np.int64], limit: int, seed: int) -> l
     least = math.ceil(len(rows) / limit)
     groups: list[NDArray[np.int64]] = []
     for k in sorted({min(len(rows), math.ceil(least * growth)) for growth in GROWTH}):
-        groups = _lloyd(points, rows, k, seed)
+        groups = divide_by_kmeans(points, rows, k, seed)
         if max(len(g) for g in groups) <= limit:
             return groups
     if len(groups) == 1:  # all points the same: cut anywhere
@@ -40,7 +40,7 @@ def _divide(points: Vector, rows: NDArray[np.int64], limit: int, seed: int) -> l
     return [part for g in groups for part in _divide(points, g, limit, seed)]
 
 
-def _lloyd(points: Vector, rows: NDArray[np.int64], k: int, seed: int) -> list[NDArray[np.int64]]:
+def divide_by_kmeans(points: Vector, rows: NDArray[np.int64], k: int, seed: int) -> list[NDArray[np.int64]]:
     data = points[rows]
     k = min(k, len(np.unique(data, axis=0)))  # nodes with no way between them are one point
     best: tuple[float, NDArray[np.int64]] | None = None
@@ -54,9 +54,3 @@ def _lloyd(points: Vector, rows: NDArray[np.int64], k: int, seed: int) -> list[N
             best = (spread, labels)
     assert best is not None
     return [rows[best[1] == label] for label in np.unique(best[1])]
-
-
-def group_in_zones(points: Vector, count: int, seed: int) -> list[list[int]]:
-    """Exactly as many groups as asked where the points allow it, of any size."""
-    groups = _lloyd(points, np.arange(len(points)), min(count, len(points)), seed)
-    return sorted(sorted(int(i) for i in g) for g in groups)

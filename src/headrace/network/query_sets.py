@@ -124,15 +124,3 @@ class _SetState:
             tried = _SetState(self.world, self.planner, trial, {p.query: p for p in made})
             tried.replan(users)
             self.offer(tried.current, tried.plans.values())
-
-
-def find_best_order(
-    world: World, planner: Planner, queries: Sequence[JoinQuery], rounds: int = 10, starts: int = 1
-) -> SetOutcome:
-    """Incremental and improved, from `starts` different arrival orders (as given, reversed, rotated)."""
-    orders = [list(queries), list(reversed(queries))]
-    orders += [list(queries[i:]) + list(queries[:i]) for i in range(1, len(queries))]
-    found = [
-        improve_set(world, planner, o, deploy_in_order(planner, o), rounds) for o in orders[: max(1, starts)]
-    ]
-    return min(found, key=lambda o: o.cost)

@@ -54,8 +54,3 @@ def count_examined(goal: int, entries: Iterable[Entry], nodes: int, remote: int 
     return sum(
         count * count_plans(size + remote, nodes) for size, count in count_covers(goal, entries).items()
     )
-
-
-def bound_plans(k: int, most: int, height: int) -> int:
-    """Theorems 2 and 4: β · exhaustive = h · orders(K) · max_cs^(K−1)."""
-    return height * count_plans(k, most)

@@ -1,18 +1,17 @@
 """What is known about the streams: where they arise, how fast, how wide, and how selective joins between them
 are.
 
-Rates are tuples per second, sizes bytes. The selectivity of a join edge is declared, measured from results
-(`with_observations`), or follows from the distinct counts of its two columns: 1 / max(distinct), each value of the
-smaller side being found on the other. An edge nothing is known about is an error, not a guess: the whole plan
-hangs on it. Filters may be guessed (the classic 1/10 for an equality, 1/3 for anything else) where neither a
-declaration nor the column's statistics say.
+Rates are tuples per second, sizes bytes. The selectivity of a join edge is declared or follows from the distinct
+counts of its two columns: 1 / max(distinct), each value of the smaller side being found on the other. An edge
+nothing is known about is an error, not a guess: the whole plan hangs on it. Filters may be guessed (the classic
+1/10 for an equality, 1/3 for anything else) where neither a declaration nor the column's statistics say.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from headrace.errors import NetworkError
@@ -129,47 +128,8 @@ class Catalog:
             ) from None
 
     def edge(self, left: str, right: str) -> float | None:
-        """The declared or measured selectivity between two `stream.column`s."""
+        """The declared selectivity between two `stream.column`s."""
         return self._edges.get(frozenset((left, right)))
 
     def filter(self, stream: str, text: str) -> float | None:
         return self._filters.get((stream, text))
-
-    def with_rate(self, name: str, rate: float) -> Catalog:
-        """The catalog after a stream's rate changed."""
-        self.stream(name)
-        return replace(
-            self, streams=tuple(replace(s, rate=rate) if s.name == name else s for s in self.streams)
-        )
-
-    def with_selectivity(self, left: str, right: str, value: float) -> Catalog:
-        ends = frozenset((left, right))
-        kept = tuple(s for s in self.selectivities if frozenset((s.left, s.right)) != ends)
-        return replace(self, selectivities=(*kept, Selectivity(left, right, value)))
-
-    def with_observations(self, observations: Iterable[JoinObservation]) -> Catalog:
-        """The catalog with selectivities taken from what joins really gave."""
-        catalog = self
-        for seen in observations:
-            catalog = catalog.with_selectivity(seen.left, seen.right, seen.selectivity)
-        return catalog
-
-
-@dataclass(frozen=True)
-class JoinObservation:
-    """Counts of one join over a stretch of results: rows in the two windows summed over evaluations, rows
-    out.
-    """
-
-    left: str
-    right: str
-    pairs: float
-    results: float
-
-    @property
-    def selectivity(self) -> float:
-        if not self.pairs > 0:
-            raise NetworkError(
-                f"{self.left} = {self.right}: no pairs of tuples were observed; measure over a longer stretch"
-            )
-        return min(1.0, self.results / self.pairs)

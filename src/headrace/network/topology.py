@@ -124,10 +124,6 @@ class Network:
                 f"network {self.name!r} has no node {name!r}; it has {_some(self.names)}"
             ) from None
 
-    def add_node(self, node: NetworkNode, links: Iterable[Link]) -> Network:
-        """The network after a node joined with its links."""
-        return replace(self, nodes=(*self.nodes, node), links=(*self.links, *links))
-
     def remove_node(self, name: str) -> Network:
         """The network after a node left or failed: it and its links are gone."""
         self.at(name)
@@ -143,11 +139,6 @@ class Network:
             raise NetworkError(f"network {self.name!r} has no link {a} - {b}")
         links = tuple(replace(link, up=up) if link.joins(a, b) else link for link in self.links)
         return replace(self, links=links)
-
-    def with_capacity(self, name: str, capacity: float) -> Network:
-        self.at(name)
-        nodes = tuple(replace(n, capacity=capacity) if n.name == name else n for n in self.nodes)
-        return replace(self, nodes=nodes)
 
 
 def _some(names: Iterable[str], most: int = 8) -> str:

@@ -1,8 +1,9 @@
 """How progress passes through every relation (document 003, chapters 6 to 8).
 
 `logical/progress_columns.py` takes progress down the query graph, as waits for streams, by a rule for each kind of
-relation; that of joins is `logical/time_bounds.py`. `progress/propagate.py` states the rules on frontiers, with their laws,
-and a test holds the two together. A run follows the same rules one relation after the other (`progress/advance_program.py`).
+relation; that of joins is `logical/time_bounds.py`. tests/progress/propagation_rules.py states the rules on frontiers,
+with their laws, and a test holds the two together. A run follows the same rules one relation after the other
+(`progress/advance_program.py`).
 """
 
 from __future__ import annotations

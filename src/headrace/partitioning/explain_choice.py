@@ -45,8 +45,6 @@ def name_nodes(plan: CostedPlan) -> dict[str, str]:
 
 
 def describe_requirement(requirement: Requirement, proposal: Partitioning | None) -> str:
-    if requirement.ban:
-        return f"nothing: {requirement.ban}"
     ignored = f" (not used: {'; '.join(requirement.ignored)})" if requirement.ignored else ""
     if proposal is None:
         return f"nothing{ignored}"
@@ -84,7 +82,6 @@ def export_choice(choice: PartitioningChoice) -> dict[str, Any]:
                 "compatible": None if (p := choice.proposals.get(n)) is None else [g.text for g in p.groups],
                 "anything": r.views is None,
                 "not used": list(r.ignored),
-                "reason": r.ban,
                 "cost": choice.cost.costs[n],
                 "served": n in choice.cost.compatible,
             }

@@ -25,7 +25,6 @@ from headrace.partitioning.trace_sources import (
     trace_merge,
     trace_rows,
 )
-from headrace.windows import WindowSpec
 
 
 @dataclass(frozen=True)
@@ -122,25 +121,14 @@ def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requir
             keys = [recognize_key(e, of) if e is not None else None for e in expressions] if alone else values
             by_stream.append((stream, tuple(keys)))
         found.append(KeyView(tuple(by_stream), tuple(values) if alone and tuple(values) != by_stream[0][1] else ()))
-    ban = find_window_ban(relation.window)
     return Requirement(
         relation.name,
         "aggregation",
         (relation.input,),
         tuple(found) if usable else (),
         tuple(ignored),
-        ban,
         numbers=tuple(numbers),
     )
-
-
-def find_window_ban(window: WindowSpec | None) -> str:
-    """Why rows of a window must all be in one place, if they must: a window that counts the rows of a whole stream is
-    not the union of windows that count the rows of its partitions (§3.1).
-    """
-    if getattr(window, "counts_rows", False):
-        return "its window counts rows of the whole stream, whichever mini-partition they are in"
-    return ""
 
 
 def collect_types(graph: Graph, given: GivenRows | None = None) -> dict[str, dict[str, str]]:
@@ -153,7 +141,6 @@ __all__ = [
     "GivenRows",
     "collect_types",
     "describe_join_keys",
-    "find_window_ban",
     "infer_aggregation",
     "infer_requirements",
     "read_joins",

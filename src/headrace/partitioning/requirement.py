@@ -52,7 +52,6 @@ class Requirement:
     inputs: tuple[str, ...]
     views: tuple[KeyView, ...] | None
     ignored: tuple[str, ...] = ()  # group-by values that do not count, and why
-    ban: str = ""  # why no partitioning is compatible, whatever the keys
     sources: tuple[str, ...] = ()  # all streams its rows come from
     numbers: tuple[int, ...] = ()  # of the group-by values that are keys, in the aggregation's own counting
 
@@ -65,7 +64,7 @@ def propose_partitioning(requirement: Requirement, types: Types) -> Partitioning
     """The finest partitioning a node is compatible with; None if there is none."""
     if requirement.views is None:
         return Partitioning()
-    if requirement.ban or not requirement.views:
+    if not requirement.views:
         return None
     chosen = [max(view.keys, key=lambda entry: sum(k is not None for k in entry[1])) for view in requirement.views]
     found: list[AlignedKey] = []
@@ -94,7 +93,7 @@ def find_partition_steps(
     """
     groups = {partitioning.group_of(s) for s in requirement.streams}
     group = next(iter(groups), None)
-    if requirement.ban or not requirement.views or len(groups) != 1 or group is None:
+    if not requirement.views or len(groups) != 1 or group is None:
         return None
     steps = []
     for position in range(len(group.keys)):
