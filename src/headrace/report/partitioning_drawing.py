@@ -67,7 +67,7 @@ def _describe_needs(node: Mapping[str, Any]) -> str:
     lines = []
     if not node["anything"]:
         sets = node["compatible"]
-        lines.append(f"set: {', '.join(sets)}" if sets else f"set: none{': ' if node['reason'] else ''}{node['reason']}")
+        lines.append(f"set: {', '.join(sets)}" if sets else "set: none")
         lines += [f"not counted: {one}" for one in node["not used"][:1]]
     what = "results" if node["served"] else "input"
     lines.append(f"receives {describe_bytes(node['cost'])} of {what}" if node["cost"] else "receives nothing")
