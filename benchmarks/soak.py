@@ -83,8 +83,16 @@ def lasting_run(folder: Path, retain: str | None, grace: float | None) -> Iterat
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "input").mkdir(parents=True)
     (folder / "queries.sql").write_text(QUERIES)
-    code = "import headrace.coordinator.driver as d; from headrace.cli import main; "
-    code += f"d.GRACE = {grace}; main()" if grace is not None else "main()"
+    code = "from headrace.cli import main; main()"
+    if grace is not None:  # the command has no option for it: readers are to have their time
+        code = f"""
+from functools import partial
+import headrace.session as session
+from headrace.cli import main
+from headrace.program.limits import Limits
+from headrace.state import Retention
+session.Session = partial(session.Session, limits=Limits(compaction=Retention(grace={grace})))
+main()"""
     command = [sys.executable, "-c", code, "run", str(folder / "queries.sql")]
     command += ["--checkpoint", str(folder / "checkpoint"), *(["--retain", retain] if retain else [])]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=(folder / "errors.txt").open("w"), text=True)

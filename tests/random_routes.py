@@ -12,8 +12,8 @@ from functools import partial
 import pytest
 
 from headrace.kernels import waiting_rows
-from headrace.optimizer import Settings
 from headrace.program.dealt_tables import DealtTable, find_dealt_tables
+from headrace.program.limits import SHIPPED, CloseLimits, Limits
 from headrace.state import Manifest
 from headrace.state.split_route import Branch, DealtLeaf, SplitRoute
 from headrace.testing import LocalRun
@@ -68,10 +68,30 @@ def draw_branch(rng: random.Random, slots: int, deepest: int = 4, tables: Sequen
     return draw_branch(rng, slots, deepest - 1, tables), draw_branch(rng, slots, deepest - 1, tables)
 
 
-def shrink_pids(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+def shrink_pids(rng: random.Random) -> Limits:
     """So few mini-partitions that each has many keys, which a split parts; or as many as usual."""
-    settings = partial(Settings, pids=rng.choice((1, 3, 8, 128)))
-    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", settings)
+    return Limits(mini_partitions=rng.choice((1, 3, 8, 128)))
+
+
+def shrink_limits(rng: random.Random) -> Limits:
+    """Limits that choose between ways to the same answer, small, so that every way is taken; or as they are shipped."""
+    closing = CloseLimits(
+        few_copies=rng.choice((0, 40, SHIPPED.close.few_copies)),
+        overlap=rng.choice((0, SHIPPED.close.overlap)),
+        filtered_runs=rng.choice((0, 3, SHIPPED.close.filtered_runs)),
+        runs_per_pass=rng.choice((1, 2, SHIPPED.close.runs_per_pass)),
+        short_rows=rng.choice((0, SHIPPED.close.short_rows)),
+    )
+    return replace(
+        shrink_pids(rng),
+        round_rows=rng.choice((3, 50, SHIPPED.round_rows)),
+        fan_in=rng.choice((2, 3, SHIPPED.fan_in)),
+        frame_rows=rng.choice((1, 7, SHIPPED.frame_rows)),
+        stream_rows=rng.choice((1, 5, SHIPPED.stream_rows)),
+        payload_bytes=rng.choice((64, SHIPPED.payload_bytes)),
+        bucket_spread=rng.choice((0, 1, SHIPPED.bucket_spread)),
+        close=closing,
+    )
 
 
 def take_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,4 +107,4 @@ def take_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(waiting_rows, "choose_pieces", choose)
     piece = rng.choice([1, 2, 10_000])
-    monkeypatch.setattr(waiting_rows, "find_piece", lambda busy, most: piece)
+    monkeypatch.setattr(waiting_rows, "find_piece", lambda busy, most, least: piece)

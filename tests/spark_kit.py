@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import headrace as hr
+from headrace.program.limits import SHIPPED, Limits
 from headrace.runtime.loop import Run
 
 START = datetime(2024, 3, 9, 22, 0, tzinfo=UTC)
@@ -107,13 +108,15 @@ def stream_sql(
     )
 
 
-def session(spark: Any, checkpoint: Path, script: str, slots: int = 2) -> hr.Session:
-    return hr.Session(spark, checkpoint=checkpoint, slots=slots).sql(script)
+def session(spark: Any, checkpoint: Path, script: str, slots: int = 2, limits: Limits = SHIPPED) -> hr.Session:
+    return hr.Session(spark, checkpoint=checkpoint, slots=slots, limits=limits).sql(script)
 
 
-def drained(spark: Any, checkpoint: Path, script: str, slots: int = 2, **options: Any) -> Run:
+def drained(
+    spark: Any, checkpoint: Path, script: str, slots: int = 2, limits: Limits = SHIPPED, **options: Any
+) -> Run:
     """A run over all that is there, ended."""
-    run = session(spark, checkpoint, script, slots).start(available_now=True, **options)
+    run = session(spark, checkpoint, script, slots, limits).start(available_now=True, **options)
     run.wait()
     return run
 

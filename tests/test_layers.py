@@ -108,7 +108,9 @@ def test_a_name_means_one_thing() -> None:
 
 
 def test_only_the_runtime_touches_spark() -> None:
-    """pyspark is imported in runtime/ and session.py and nowhere else."""
+    """pyspark is imported in runtime/ and session.py and nowhere else: what decides between batches (coordinator/), reads
+    (sources/) and hands over (sinks/) runs without it.
+    """
     wrong = [use for path in FILES if layer_of(path) not in ON_SPARK for use in engines(path)]
     assert [use for use in wrong if use.endswith("pyspark")] == []
 

@@ -88,8 +88,8 @@ def measure_here(table: pa.Table, runs: Iterable[PlannedRun], workers: int, prea
     for planned in runs:
         slots = 2 * workers if planned.leaves else 1
         with aggregate_in_one_slot(planned):
-            run = LocalRun(f"{STREAM}'memory';" + planned.sql, slots, tasks=2 * workers, partition_by=planned.partition_by)
-        run.driver.preaggregate = preaggregate
+            script, by = f"{STREAM}'memory';" + planned.sql, planned.partition_by
+            run = LocalRun(script, slots, 2 * workers, partition_by=by, preaggregate=preaggregate)
         reports = record_reports(run.driver)
         for part in split_table(table, 2):
             rows = [tuple(r.values()) for r in part.to_pylist()]

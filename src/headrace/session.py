@@ -29,7 +29,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from headrace.arguments import checked
-from headrace.balance.controller import find_policy
+from headrace.coordinator.run_options import BALANCE, RunOptions, Trigger
 from headrace.dialect.duck_cast import duck_type
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
 from headrace.logical.graph import Graph, StaticTable
@@ -46,6 +46,7 @@ from headrace.physical.duck_typer import DuckTyper, check_types
 from headrace.physical.explain_program import explain_program
 from headrace.physical.lower import lower
 from headrace.physical.scratch_database import open_scratch
+from headrace.program.limits import SHIPPED, Limits
 from headrace.report.model import BatchReport
 from headrace.report.shown_text import PlanPage, PlanText
 from headrace.sql import CreateStream, CreateTable, parse_query, parse_script
@@ -54,8 +55,7 @@ from headrace.sql.check_functions import OpenFunctions
 from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
-from headrace.state import ManifestLog, Store, check_share
-from headrace.state.slot_requests import AUTO, check_slot_count
+from headrace.state import ManifestLog, Store
 from headrace.windows.duration import parse_absorb, parse_retention, parse_trigger
 
 if TYPE_CHECKING:
@@ -152,20 +152,16 @@ class Session:
         absorb: str | None = None,
         share: str | None = None,
         allow_functions: str | Sequence[str] = (),
+        limits: Limits = SHIPPED,
     ) -> None:
         """`allow_functions`: functions that texts may call although they reach the machine, its files or the session, or are an
-        extension's of Spark, like 'java_method, input_file_name'.
+        extension's of Spark, like 'java_method, input_file_name'. `limits` are the sizes at which a run takes another way to the
+        same answer; tests make them small.
         """
-        if slots is not None and slots != AUTO:
-            check_slot_count(slots)
-        if balance is not None:
-            find_policy(balance)
-        self._balance, self._partition_by = balance, partition_by
-        self._absorb = parse_absorb(absorb) if absorb is not None else None
-        self._share = check_share(share)
+        wait = parse_absorb(absorb) if absorb is not None else None
+        self._options = RunOptions(slots, balance or BALANCE, partition_by, wait, share, limits=limits)
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
-        self._slots = slots
         self._user: dict[str, UserAggregate] = {}
         names = allow_functions.split(",") if isinstance(allow_functions, str) else allow_functions
         self._binder = Binder((), OpenFunctions.of(names, self._is_registered))
@@ -384,10 +380,10 @@ class Session:
         from headrace.sources.source_path import find_flat_streams
 
         flat = find_flat_streams(self.graph, self._bases)
-        graph, settings = self.graph, Settings(partition_by=self._partition_by)
+        graph, settings = self.graph, Settings(partition_by=self._options.partition_by)
         if self._checkpoint is not None:
             store = Store.open(self._checkpoint)
-            graph, settings = preview_plan(store, graph, self._user, self._partition_by) or (graph, settings)
+            graph, settings = preview_plan(store, graph, self._user, self._options.partition_by) or (graph, settings)
         typer = DuckTyper(graph, self._user)
         return optimize(graph, typer, replace(settings, user=self._user, flat=flat)), typer
 
@@ -423,39 +419,22 @@ class Session:
         `on_batch` is called once with the report of each batch that was committed, never again: if it raises, the run
         ends. What must not miss a batch is a sink. `retain`, like '7 days', is how long results and late rows are kept.
         """
-        from headrace.runtime.start import start
+        from headrace.runtime.start import RegisteredSet, start
 
         self.check()
-        timing: dict[str, Any] = {}
-        if available_now:
-            timing["availableNow"] = True
-        elif trigger is not None:
-            timing["processingTime"] = f"{parse_trigger(trigger)} milliseconds"
+        interval = parse_trigger(trigger) if trigger is not None else 0
         if not self._binder.queries:
             raise SqlError("there is no query to run: register one with CREATE QUERY or Session.query")
         if self._checkpoint is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="headrace-")
             self._checkpoint = self._temporary.name
-        return start(
-            self.spark,
-            self.graph,
-            self._user,
-            self._frames,
-            self._bases,
-            Store.open(self._checkpoint),
-            self._slots,
-            timing,
-            flush,
-            list(sinks),
-            on_batch,
-            self._bounds,
-            parse_retention(retain) if retain is not None else None,
-            self._tables,
-            self._balance,
-            self._partition_by,
-            self._absorb,
-            self._share,
+        options = replace(
+            self._options,
+            trigger=Trigger(available_now, interval, flush),
+            retain=parse_retention(retain) if retain is not None else None,
         )
+        queries = RegisteredSet(self.graph, self._user, self._frames, self._bases, self._bounds, self._tables)
+        return start(self.spark, queries, Store.open(self._checkpoint), options, sinks, on_batch)
 
     @checked
     def results(self, name: str) -> Any:

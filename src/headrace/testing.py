@@ -18,6 +18,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from headrace.coordinator.driver import open_driver
+from headrace.coordinator.run_options import Engine, RunOptions
 from headrace.dialect.duck import duck_sql
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.sql_quotes import quote_name
@@ -42,8 +44,11 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import check_graph
 from headrace.optimizer.keep_folders import comes_partitioned
 from headrace.physical.duck_typer import DuckTyper
+from headrace.program.limits import SHIPPED, Limits
 from headrace.program.messages import Orders, SlotReport
+from headrace.program.order_file import OrderReader, cut_orders
 from headrace.program.table_division import TableDivision, TablePiece
+from headrace.sinks.sinks import Sink
 from headrace.sources.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
@@ -74,9 +79,12 @@ class LocalRun:
         tables: Mapping[str, TableRows] | None = None,
         balance: str = "static",
         partition_by: str | None = None,
-        broadcast: int | None = None,
         absorb: str | None = None,
         allow_functions: Sequence[str] = (),
+        preaggregate: bool = True,
+        in_background: bool = False,
+        sinks: Sequence[Sink] = (),
+        limits: Limits = SHIPPED,
     ) -> None:
         binder = Binder(user or (), OpenFunctions.of(allow_functions))
         for statement in parse_script(script):
@@ -85,28 +93,32 @@ class LocalRun:
         self._directory = tempfile.TemporaryDirectory(prefix="headrace-")
         store = Store.open(path or f"{self._directory.name}/checkpoint")
         functions = dict(user or {})
-        self.driver = open_driver(
-            store,
-            binder.graph(),
-            lambda graph: DuckTyper(graph, functions),
-            functions,
-            slots,
-            usual_slots=2,
-            balance=balance,
-            partition_by=partition_by,
-            by_folder=frozenset(s.name for s in binder.graph().streams.values() if comes_partitioned(s) and partition_by is None),
-        )
-        self.driver.memory, self.driver.scratch = memory, self._directory.name
-        self.driver.in_background = False
-        if absorb is not None:
-            self.driver.absorb_bursts(parse_absorb(absorb))
-        self.driver.file.save(store)
-        self.driver.clock = clock or self.driver.clock
-        self.driver.read_bounds = BoundsReader(binder.graph(), bounds or {}, {}).read
+        apart = [s.name for s in binder.graph().streams.values() if comes_partitioned(s) and partition_by is None]
         self._con = open_locked_database()
         self._tables = dict(tables or {})
-        self.driver.use_tables(LocalTables(self._read_table, tasks), broadcast)
-        self.driver.listen()
+        engine = Engine(
+            lambda graph: DuckTyper(graph, functions),
+            functions,
+            usual_slots=2,
+            by_folder=frozenset(apart),
+            memory=memory,
+            scratch=self._directory.name,
+            in_background=in_background,
+            clock=clock or (lambda: int(time.time() * 1_000_000)),
+            read_bounds=BoundsReader(binder.graph(), bounds or {}, {}).read,
+            tables=LocalTables(self._read_table, tasks),
+            sinks=tuple(sinks),
+        )
+        options = RunOptions(
+            slots,
+            balance,
+            partition_by,
+            None if absorb is None else parse_absorb(absorb),
+            preaggregate=preaggregate,
+            limits=limits,
+        )
+        self.driver = open_driver(store, binder.graph(), engine, options)
+        self.driver.begin()
         self.plan, self.program = self.driver.plan, self.driver.program
         self.graph, self.store, self.log = self.plan.graph, store, self.driver.log
         self.tasks = tasks
@@ -168,24 +180,33 @@ class LocalRun:
     def _run_tasks(self, frames: list[pa.Table], orders: Orders) -> Iterator[SlotReport]:
         columns = {s: {c.name: f"{s}_{c.name}" for c in self.plan.columns[s]} for s in self.graph.streams}
         layout = Layout(tuple(self.graph.streams), columns, dict.fromkeys(self.graph.streams, "_row"))
+        cut = cut_orders(self.program, orders)
+        file = OrderReader(lambda start, size: cut.content[start : start + size], cut.head)
+        common = file.common
         sent: list[pa.RecordBatch] = []
         for frame in frames or [None]:
             batches = frame.to_batches() if frame is not None else []
-            sent += run_source(self.program, orders, row_chunks(layout, batches))
-        def read_own(slot: int) -> Iterator[RowChunk]:
+            sent += run_source(self.program, common, row_chunks(layout, batches, orders.limits.frame_rows))
+        def read_own(slot: int, orders: Orders) -> Iterator[RowChunk]:
             mine = [pid for pid, owner in enumerate(orders.route) if owner == slot]
             for frame in frames:
                 if "_pid" in frame.column_names:
                     rows = frame.filter(pc.is_in(frame.column("_pid"), pa.array(mine, pa.uint16())))
-                    yield from row_chunks(layout, rows.to_batches())
+                    yield from row_chunks(layout, rows.to_batches(), orders.limits.frame_rows)
 
         for level in range(len(self.program.levels)):
             self._columns.check_sent(sent)
-            own = read_own if level == 0 and self.plan.by_folder else None
+            reads = level == 0 and self.plan.by_folder
             by_slot: dict[int, list[pa.RecordBatch]] = {}
-            for row in sent:
-                by_slot.setdefault(row.column(0)[0].as_py(), []).append(row)
-            sent = [out for slot in sorted(by_slot) for out in run_slot(self.program, orders, level, by_slot[slot], own)]
+            for batch in sent:
+                for row in range(batch.num_rows):
+                    by_slot.setdefault(batch.column(0)[row].as_py(), []).append(batch.slice(row, 1))
+            share = partial(file.read_slot, level)
+            sent = [
+                out
+                for slot in sorted(by_slot)
+                for out in run_slot(self.program, share, level, by_slot[slot], partial(read_own, slot) if reads else None)
+            ]
         for _, _, payload in payloads.read_rows(sent):
             yield payloads.read_message(payload)
 
@@ -256,11 +277,11 @@ class LocalTables:
     def __init__(self, read: Callable[[StaticTable], pa.Table], tasks: int) -> None:
         self._read, self._tasks = read, tasks
 
-    def write_pieces(self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str) -> list[TablePiece]:
+    def write_pieces(self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str, most: int) -> list[TablePiece]:
         rows = self._read(table).select(columns)
         step = max(1, -(-rows.num_rows // self._tasks))
         parts = [rows.slice(i, step) for i in range(0, rows.num_rows, step)]
-        return [piece for part in parts for piece in write_pieces(store, prefix, part.to_batches())]
+        return [piece for part in parts for piece in write_pieces(store, prefix, part.to_batches(), most)]
 
     def read_empty(self, table: StaticTable, columns: Sequence[str]) -> pa.Table:
         return self._read(table).select(columns).slice(0, 0)

@@ -13,10 +13,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.balance import choose_deferred as rule
 from headrace.balance.choose_deferred import (
     HOT,
-    LEAST,
     MOST_PIECES,
     TOLERANCE,
     PidLoad,
@@ -26,8 +24,8 @@ from headrace.balance.choose_deferred import (
     find_room,
 )
 from headrace.cli import main
-from headrace.coordinator import driver
 from headrace.errors import OptionError
+from headrace.program.limits import SHIPPED, Limits
 from headrace.program.messages import Absorb
 from headrace.report.load import list_load
 from headrace.report.log import log_line
@@ -61,7 +59,7 @@ def test_who_waits(loads: list[PidLoad], time: int, pace: int, size: int, slot_m
     out = choose_deferred(absorb, now, loads, slot_mean, pid_mean)
     waiting = [one for one in loads if one.pid in out]
     assert len(waiting) == len(out)
-    room = max(LEAST, TOLERANCE * slot_mean)
+    room = max(SHIPPED.least_rows, TOLERANCE * slot_mean)
     total = sum(one.rows for one in loads)
     if total <= room or slot_mean == 0:
         assert not out
@@ -102,21 +100,20 @@ def batch(i: int, burst: int = 0) -> list[tuple[int, int, int]]:
     return [*rows, (10 * i + 9, 0, 0)]
 
 
-def start(clock: Clock, monkeypatch: pytest.MonkeyPatch, absorb: str | None = "2 seconds", **more: Any) -> LocalRun:
-    monkeypatch.setattr(rule, "LEAST", 100)
-    run = LocalRun(SCRIPT, slots=2, absorb=absorb, clock=clock, **more)
-    run.driver.preaggregate = False  # a burst of one key is a burst of rows
-    return run
+def start(clock: Clock, absorb: str | None = "2 seconds", waiting_bytes: int = SHIPPED.waiting_bytes, **more: Any) -> LocalRun:
+    """Each row comes by itself: a burst of one key is a burst of rows."""
+    limits = Limits(least_rows=100, waiting_bytes=waiting_bytes)
+    return LocalRun(SCRIPT, slots=2, absorb=absorb, clock=clock, preaggregate=False, limits=limits, **more)
 
 
 def keys_of(run: LocalRun, manifest: Any) -> set[int]:
     return {row[0] for row in run._read([f.path for f in manifest.results.get("q", ())], False)}
 
 
-def test_a_burst_waits_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_burst_waits_and_the_others_do_not() -> None:
     """Windows of other mini-partitions close in time; those of the one with the burst, and the total of all, within two seconds."""
     clock = Clock()
-    run, calm = start(clock, monkeypatch), start(clock, monkeypatch, None)
+    run, calm = start(clock), start(clock, None)
     behind = []
     for i in range(9):
         clock.now += SECOND // 2
@@ -141,12 +138,12 @@ def test_a_burst_waits_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) ->
         assert run.rows(query) == calm.rows(query) != []
 
 
-def test_a_burst_is_spread_over_the_batches_that_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_burst_is_spread_over_the_batches_that_follow() -> None:
     """What fits of the rows that wait is absorbed batch by batch, and no slot ever has more than its share; the results are those of
     a run in which nothing waits.
     """
     clock = Clock()
-    run, calm = start(clock, monkeypatch, "10 seconds"), start(clock, monkeypatch, None)
+    run, calm = start(clock, "10 seconds"), start(clock, None)
     waiting, most = [], []
     for i in range(11):
         clock.now += SECOND // 2
@@ -158,7 +155,7 @@ def test_a_burst_is_spread_over_the_batches_that_follow(monkeypatch: pytest.Monk
     assert waiting[3] >= 400 and waiting[-1] == 0, waiting
     going = [w for w in waiting if w]
     assert len(going) > 3 and all(later < sooner for sooner, later in pairwise(going)), waiting
-    assert max(most) <= rule.LEAST, most
+    assert max(most) <= 100, most
     for query in ("q", "total"):
         assert run.rows(query) == calm.rows(query) != []
 
@@ -169,8 +166,7 @@ def test_a_burst_drains_at_usual_loads(usual: int) -> None:
     absorbs a piece or more, as much as there is room for, and no slot has more than its share.
     """
     clock = Clock()
-    run = LocalRun(SCRIPT, slots=4, absorb="1000 seconds", clock=clock)
-    run.driver.preaggregate = False
+    run = LocalRun(SCRIPT, slots=4, absorb="1000 seconds", clock=clock, preaggregate=False)
     waiting, most = [], []
     for i in range(6):
         clock.now += SECOND
@@ -179,7 +175,7 @@ def test_a_burst_drains_at_usual_loads(usual: int) -> None:
         waiting.append(sum(one.rows for one in found.waiting.values()))
         loads = list_load(run.log, "pid")
         most.append(max(sum(a["rows"] for a in loads if a["slot"] == slot) for slot in range(4)))
-    share = max(LEAST, TOLERANCE * usual / 4)
+    share = max(SHIPPED.least_rows, TOLERANCE * usual / 4)
     assert waiting[0] == 0 and waiting[1] >= 60_000, waiting
     taken = [sooner - later for sooner, later in pairwise(waiting[1:])]
     assert min(taken) > 0 and min(taken[1:]) >= share / 10, taken
@@ -191,13 +187,12 @@ def test_a_drained_burst_is_counted_once() -> None:
     """With the limits as they are: the burst drains, and results are those of a run in which nothing waits.
     """
     clock = Clock()
-    runs = [LocalRun(SCRIPT, slots=4, absorb=absorb, clock=clock) for absorb in ("1000 seconds", None)]
+    runs = [LocalRun(SCRIPT, slots=4, absorb=absorb, clock=clock, preaggregate=False) for absorb in ("1000 seconds", None)]
     waiting = []
     for i in range(12):
         clock.now += SECOND
         burst = [(10 * i + 2, HOT_KEY, j) for j in range(60_000 if i == 1 else 0)]
         for run in runs:
-            run.driver.preaggregate = False
             found = run.push(s=[*((10 * i + 1, j % 997, j) for j in range(2000)), *burst, (10 * i + 9, 0, 0)])
             waiting.append(sum(one.rows for one in found.waiting.values()))
     assert waiting[2] >= 60_000 and waiting[-2:] == [0, 0], waiting
@@ -208,37 +203,36 @@ def test_a_drained_burst_is_counted_once() -> None:
 def test_pieces_of_a_huge_burst() -> None:
     """A burst is written in a limited number of files, and one piece is taken wherever there is room at all.
     """
-    assert find_piece(1_000, 60_000) == LEAST // 8
-    assert find_piece(100_000, 60_000) == int(TOLERANCE * 100_000) // 8
-    assert -(-10_000_000 // find_piece(1_000, 10_000_000)) <= MOST_PIECES
+    assert find_piece(1_000, 60_000, SHIPPED.least_rows) == SHIPPED.least_rows // 8
+    assert find_piece(100_000, 60_000, SHIPPED.least_rows) == int(TOLERANCE * 100_000) // 8
+    assert -(-10_000_000 // find_piece(1_000, 10_000_000, SHIPPED.least_rows)) <= MOST_PIECES
     assert find_room(10_000, 9_999, 50_000) == 50_000
     assert find_room(10_000, 10_000, 50_000) == 0
     assert find_room(10_000, 2_000, 1_250) == 8_000
 
 
-def test_rows_wait_no_longer_than_the_pace_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_wait_no_longer_than_the_pace_allows() -> None:
     """With batches that come every three seconds nothing may wait for two."""
     clock = Clock()
-    run = start(clock, monkeypatch)
+    run = start(clock)
     for i in range(5):
         clock.now += 3 * SECOND
         assert run.push(s=batch(i, 300 if i == 3 else 0)).waiting == {}
 
 
-def test_no_more_bytes_wait_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_bytes_wait_than_may() -> None:
     """Where the rows of a burst are more bytes than may wait, they are processed at once."""
     clock = Clock()
-    monkeypatch.setattr(driver, "WAITING_BYTES", 1000)
-    run = start(clock, monkeypatch)
+    run = start(clock, waiting_bytes=1000)
     for i in range(5):
         clock.now += SECOND // 2
         assert run.push(s=batch(i, 300 if i == 3 else 0)).waiting == {}
 
 
-def test_what_waits_is_taken_when_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_waits_is_taken_when_nothing_comes() -> None:
     """A heartbeat takes it; it is due when its time is over."""
     clock = Clock()
-    run = start(clock, monkeypatch)
+    run = start(clock)
     for i in range(4):
         clock.now += SECOND // 2
         run.push(s=batch(i, 300 if i == 3 else 0))
@@ -253,11 +247,11 @@ def test_what_waits_is_taken_when_nothing_comes(monkeypatch: pytest.MonkeyPatch)
     assert (HOT_KEY, 1, 20, 30) in run.rows("q")
 
 
-def test_a_run_without_the_option_takes_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_the_option_takes_what_waits(tmp_path: Path) -> None:
     """Rows that wait are in the checkpoint: `headrace state` tells of them, and a later run takes them."""
     clock = Clock()
     path = str(tmp_path / "checkpoint")
-    run = start(clock, monkeypatch, path=path)
+    run = start(clock, path=path)
     for i in range(4):
         clock.now += SECOND // 2
         run.push(s=batch(i, 300 if i == 3 else 0))
@@ -267,20 +261,18 @@ def test_a_run_without_the_option_takes_what_waits(tmp_path: Path, monkeypatch: 
     (told,) = json.loads(shown.output)["waiting"]
     assert {told["pid"]: told["rows"]} == {pid: one.rows for pid, one in waiting.items()}
     assert "mini-partitions whose rows wait" in CliRunner().invoke(main, ["state", path]).output
-    later = start(clock, monkeypatch, None, path=path)
+    later = start(clock, None, path=path)
     clock.now += SECOND // 2
     assert later.push(s=batch(4)).waiting == {}
     later.flush()
     assert Counter(r for r in later.rows("q") if r[0] == HOT_KEY)[(HOT_KEY, 301, 30, 40)] == 1
 
 
-def test_a_set_in_which_nothing_may_wait_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_in_which_nothing_may_wait_says_so() -> None:
     """Rows of streams that go to a later level could be late there by the wrong progress: then nothing waits, with a note."""
-    monkeypatch.setattr(rule, "LEAST", 0)
     clock = Clock()
     names = [(k, f"n{k % 3}") for k in range(40)]
-    run = LocalRun(LOOKED_UP, slots=2, absorb="2 seconds", clock=clock, tables={"names": names})
-    run.driver.preaggregate = False
+    run = LocalRun(LOOKED_UP, slots=2, absorb="2 seconds", clock=clock, tables={"names": names}, preaggregate=False, limits=Limits(least_rows=0))
     notes = []
     for i in range(4):
         clock.now += SECOND // 2

@@ -22,7 +22,7 @@ from headrace.balance.statistics import (
 )
 from headrace.commands.run_command import POLICY_NAMES
 from headrace.coordinator.balancer import Balancer
-from headrace.coordinator.driver import BALANCE
+from headrace.coordinator.run_options import BALANCE
 from headrace.program.messages import NodeActivity, SlotReport, Timings
 from headrace.state import initial_route, rescale
 

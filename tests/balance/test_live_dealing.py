@@ -12,9 +12,9 @@ import pytest
 
 from balance.test_live_splits import find_keys, spread_of
 from headrace.balance.deal_hot import choose_dealing
-from headrace.optimizer import Settings
 from headrace.physical.explain_program import explain_program
 from headrace.program.dealt_tables import find_dealt_tables
+from headrace.program.limits import Limits
 from headrace.state.dealt_route import list_dealt
 from headrace.testing import LocalRun
 from random_routes import scatter_next
@@ -69,7 +69,7 @@ def test_a_hot_key_is_dealt_while_it_is_hot() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
-def test_kills_around_dealing_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kills_around_dealing_change_nothing(seed: int, tmp_path: Path) -> None:
     """A run dies with every route, before its batch is committed or right after."""
 
     class Killed(Exception):
@@ -78,10 +78,10 @@ def test_kills_around_dealing_change_nothing(seed: int, tmp_path: Path, monkeypa
     def kill(_: Any) -> None:
         raise Killed
 
-    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", partial(Settings, pids=(4, 2, 5, 16)[seed]))
+    limits = Limits(mini_partitions=(4, 2, 5, 16)[seed])
     rng = random.Random(seed)
-    start = partial(LocalRun, SCRIPT, path=str(tmp_path / "checkpoint"))
-    calm, run = LocalRun(SCRIPT, slots=1), start(slots=3)
+    start = partial(LocalRun, SCRIPT, path=str(tmp_path / "checkpoint"), limits=limits)
+    calm, run = LocalRun(SCRIPT, slots=1, limits=limits), start(slots=3)
     seen: list[bool] = []
     for i in range(8):
         batch = make_batch(rng, i, rng.randrange(3), 40)
@@ -106,20 +106,19 @@ def test_kills_around_dealing_change_nothing(seed: int, tmp_path: Path, monkeypa
 @pytest.mark.parametrize("why", ["the set needs the key whole", "rows may wait"])
 def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that finds a leaf dealt and may not have it dealt has it whole from its first batch on."""
-    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", partial(Settings, pids=4))
+    few = Limits(mini_partitions=4)
     rng, where = random.Random(3), str(tmp_path / "checkpoint")
     batches = [make_batch(rng, i, 1, 60) for i in range(7)]
-    run, calm = LocalRun(SCRIPT, 3, path=where), LocalRun(SCRIPT, 1)
+    run, calm = LocalRun(SCRIPT, 3, path=where, limits=few), LocalRun(SCRIPT, 1, limits=few)
     for batch in batches[:4]:
         scatter_next(rng, run, 1.0)
         run.push(**batch)
         calm.push(**batch)
     assert list_dealt(run.manifest.route)
     run.close()
-    run = LocalRun(SCRIPT, path=where)
-    if why == "rows may wait":
-        run.driver.absorb_bursts(1)
-    else:
+    may_wait = why == "rows may wait"
+    run = LocalRun(SCRIPT, path=where, limits=few, absorb="0.000001 seconds" if may_wait else None)
+    if not may_wait:
         monkeypatch.setattr("headrace.coordinator.commit.find_dealt_tables", lambda program: {})
     for batch in batches[4:]:
         assert not list_dealt(run.push(**batch).route)
@@ -131,13 +130,13 @@ def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: 
     ("query", "seed"),
     [("counted", 7), ("joined", 9), *(pytest.param(*one, marks=pytest.mark.slow) for one in (("counted", 8), ("joined", 7)))],
 )
-def test_what_needs_a_key_whole_has_it_whole(query: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_needs_a_key_whole_has_it_whole(query: str, seed: int) -> None:
     """Beside joins that are dealt, an aggregation over a join and a join of an aggregation by the same key stay as they are."""
-    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", partial(Settings, pids=3))
+    few = Limits(mini_partitions=3)
     others = (STREAMS + PAIRS).replace("STREAM a", "STREAM c").replace("STREAM b", "STREAM d")
     others = others.replace("a.", "c.").replace("b.", "d.").replace("FROM a JOIN b", "FROM c JOIN d").replace("pairs", "dealt")
     script = STREAMS + {"counted": PAIRS.replace("a.k,", "a.k, a.t,") + COUNTED, "joined": SUMS + JOINED}[query] + others
-    rng, calm, run = random.Random(seed), LocalRun(script, slots=1), LocalRun(script, slots=3)
+    rng, calm, run = random.Random(seed), LocalRun(script, slots=1, limits=few), LocalRun(script, slots=3, limits=few)
     seen: list[bool] = []
     for i in range(8):
         batch = make_batch(rng, i, i % 2, 120) | dict(zip("cd", make_batch(rng, i, 1, 120).values(), strict=True))

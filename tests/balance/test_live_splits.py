@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from headrace.cli import main
-from headrace.coordinator import balancer
-from headrace.optimizer import Settings
+from headrace.program.limits import Limits
 from headrace.report.load import list_load
 from headrace.state.leaf_numbers import list_numbers
 from headrace.state.split_route import SplitRoute, list_leaves
@@ -82,7 +81,7 @@ def test_ninety_percent_on_one_mini_partition_are_spread_and_joined_again() -> N
     assert all(sum(len(batch[q]) for batch in results_of(runs["static"])) > 100 for q in QUERIES)
 
 
-def test_a_hot_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hot_key_is_named() -> None:
     """A key that alone exceeds a slot's share is not split for ever, and told with the table it is hot in; an aggregation that source tasks
     do in part is not hot: a group comes as a row for each pane and task.
     """
@@ -91,7 +90,7 @@ def test_a_hot_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(5):
         manifest = run.push(**make_batch(rng, i, [key], 200))
     assert not any(n.startswith("hot: ") for n in manifest.report["notes"])  # of so few rows nothing is told
-    monkeypatch.setattr(balancer, "NAMED_ROWS", 0)
+    run.driver.balancer._named_rows = 0
     for i in range(5, 7):
         manifest = run.push(**make_batch(rng, i, [key], 200))
     notes = [n for n in manifest.report["notes"] if n.startswith("hot: ")]
@@ -108,10 +107,9 @@ def test_a_hot_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
-def test_kills_around_splits_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kills_around_splits_change_nothing(seed: int, tmp_path: Path) -> None:
     """Splits are made and undone at every batch; the run dies before it is decided, before it is committed, and right after."""
-    monkeypatch.setattr("headrace.coordinator.continue_plan.Settings", partial(Settings, pids=(2, 5, 16)[seed]))
-    monkeypatch.setattr("headrace.kernels.node_segments.FAN_IN", 3)
+    limits = Limits(mini_partitions=(2, 5, 16)[seed], fan_in=3)
 
     class Killed(Exception):
         pass
@@ -120,8 +118,8 @@ def test_kills_around_splits_change_nothing(seed: int, tmp_path: Path, monkeypat
         raise Killed
 
     rng = random.Random(seed)
-    start = partial(LocalRun, SCRIPT, path=str(tmp_path / "checkpoint"))
-    calm, run = LocalRun(SCRIPT, slots=1), start(slots=3)
+    start = partial(LocalRun, SCRIPT, path=str(tmp_path / "checkpoint"), limits=limits)
+    calm, run = LocalRun(SCRIPT, slots=1, limits=limits), start(slots=3)
     routes: list[SplitRoute] = []
     for i in range(10):
         batch = make_batch(rng, i, [1, 2, 3, 4, 5], 60)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.balance import rotate_pids as rotation
 from headrace.balance.rotate_pids import rotate_pids
 from headrace.kernels.slot import Slot
+from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
 
 SCRIPT = """
@@ -28,12 +28,12 @@ def test_groups_fit_and_leave_out_nobody(sizes: dict[int, int], memory: int) -> 
     """Every mini-partition is in one group; a group is within its share of memory unless it is a single one, or the others in
     it have nothing; and two neighbours never fit in one.
     """
-    groups = rotate_pids(sizes.keys(), sizes, memory)
+    groups = rotate_pids(sizes.keys(), sizes, memory * SHIPPED.turn_share)
     assert sorted(pid for group in groups for pid in group) == sorted(sizes)
     weights = [[sizes[pid] for pid in group] for group in groups]
     for group in weights:
-        assert sum(group) <= memory * rotation.SHARE or sum(w > 0 for w in group) == 1
-    assert all(sum(a) + sum(b) > memory * rotation.SHARE for a, b in pairwise(weights))
+        assert sum(group) <= memory * SHIPPED.turn_share or sum(w > 0 for w in group) == 1
+    assert all(sum(a) + sum(b) > memory * SHIPPED.turn_share for a, b in pairwise(weights))
     assert rotate_pids(sizes.keys(), sizes, None) == [frozenset(sizes)]
 
 
@@ -55,9 +55,8 @@ def test_a_slot_with_little_memory_works_group_by_group(monkeypatch: pytest.Monk
     monkeypatch.setattr(Slot, "run", lambda self, rows: (turns.append(self.turn.pids), inner(self, rows))[1])
     found = []
     for share in (0.5, 0.0002):
-        monkeypatch.setattr(rotation, "SHARE", share)
         turns.clear()
-        run = LocalRun(SCRIPT, slots=2, memory=128 << 20)
+        run = LocalRun(SCRIPT, slots=2, memory=128 << 20, limits=Limits(turn_share=share))
         each = [{q: sum(f.rows for f in fs) for q, fs in run.push(**b).results.items()} for b in batches]
         run.flush()
         found.append((each, {q: run.rows(q) for q in ("q", "total", "j")}))

@@ -10,23 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from join_model import JoinOracle, Row
 from join_progress import tell_bounds
 from join_random import Case
 
+from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
-from random_routes import scatter_next, shrink_pids
-
-# Limits that choose between ways to the same answer: small here, so that every way is taken.
-LIMITS = {
-    "join_rows.SPREAD": (0, 1, 4),
-    "operator.ROUND_ROWS": (3, 50, 8_000_000),
-    "node_segments.FAN_IN": (2, 3, 8),
-    "close_windows.FEW": (0, 200_000),
-    "payloads.PAYLOAD_BYTES": (64, 64 << 20),
-    "spark_rows.CHUNK_ROWS": (1, 7, 2_000_000),
-}
+from random_routes import scatter_next
 
 
 @dataclass(frozen=True)
@@ -42,12 +32,6 @@ class Step:
     dies: bool = False
     clock: int = 0
     beats: bool = False
-
-
-def shrink_limits(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink_pids(random.Random(rng.random()), monkeypatch)
-    for name, values in LIMITS.items():
-        monkeypatch.setattr(f"headrace.kernels.{name}", rng.choice(values), raising=False)
 
 
 def cut(rng: random.Random, rows: dict[str, list[Row]], batches: int, restarts: float) -> list[Step]:
@@ -76,6 +60,7 @@ def check(
     seed: int = 0,
     prompt: bool = True,
     splits: float = 0.5,
+    limits: Limits = SHIPPED,
 ) -> LocalRun:
     """Fail if results or late rows of some batch are not those of the model. Results that are not `prompt` may come in a
     later batch, but not in an earlier one, nor twice. `splits`: how likely a route splits and deals, where it is another.
@@ -98,7 +83,8 @@ def check(
     def start(slots: int) -> LocalRun:
         nonlocal since
         since = now
-        return LocalRun(case.script, slots, tasks, where, bounds=tell, clock=(lambda: now) if clocked else None)
+        clock = (lambda: now) if clocked else None
+        return LocalRun(case.script, slots, tasks, where, bounds=tell, clock=clock, limits=limits)
 
     run = start(slots)
     model = JoinOracle(case.paces)

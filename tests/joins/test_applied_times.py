@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from join_check import check, cut, shrink_limits
+from join_check import check, cut
 from join_model import Band, Both, Derived, Group, Join, Relation, Row, Source
 from join_random import SECOND, Case, random_rows
 
 from headrace.windows import Sliding
+from random_routes import shrink_limits
 
 K = (lambda r: r["k"],)
 Function = Callable[[int], int]
@@ -92,33 +93,33 @@ def queries_on(text: str, image: Function, unit: int) -> dict[str, tuple[str, Re
     }
 
 
-def run(name: str, unit: int, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def run(name: str, unit: int, seed: int, tmp_path: Path) -> None:
     rng = random.Random(f"applied {name} {seed}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
     text, image = (INTEGERS if unit == 1 else TIMES)[name]
     case = Case(unit, {s: rng.choice([0, 2, 5]) * unit for s in ("a", "b", "c")}, queries_on(text, image, unit))
     rows = {s: r for s, r in random_rows(rng, unit, 30).items() if s != "d"}
-    check(case, cut(rng, rows, rng.choice([3, 6]), 0.05), tmp_path, rng.randint(1, 3), rng.randint(1, 2))
+    check(case, cut(rng, rows, rng.choice([3, 6]), 0.05), tmp_path, rng.randint(1, 3), rng.randint(1, 2), limits=limits)
 
 
 CASES = [*((name, 1) for name in INTEGERS), *((name, SECOND) for name in TIMES)]
 
 
 @pytest.mark.parametrize(("name", "unit"), CASES)
-def test_functions_of_time(name: str, unit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_of_time(name: str, unit: int, tmp_path: Path) -> None:
     """Results and late rows of every batch are those of the definition."""
-    run(name, unit, 0, tmp_path, monkeypatch)
+    run(name, unit, 0, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 9))
 @pytest.mark.parametrize(("name", "unit"), CASES)
-def test_functions_of_time_many(name: str, unit: int, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_of_time_many(name: str, unit: int, seed: int, tmp_path: Path) -> None:
     """The same over other rows."""
-    run(name, unit, seed, tmp_path, monkeypatch)
+    run(name, unit, seed, tmp_path)
 
 
-def test_seconds_of_a_timestamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seconds_of_a_timestamp(tmp_path: Path) -> None:
     """A cast may turn times into integers: windows on it count seconds."""
     rng = random.Random("seconds")
     a = rows_of("a", lambda t: t // SECOND)

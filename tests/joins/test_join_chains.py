@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from join_check import check, cut, shrink_limits
+from join_check import check, cut
 from join_model import Band, Both, Common, Derived, Group, Join, Relation, Row, Source
 from join_random import Case, random_rows
 
 from headrace.testing import LocalRun
 from headrace.windows import Sliding
+from random_routes import shrink_limits
 
 A, B, C = Source(("a",)), Source(("b",)), Source(("c",))
 K = (lambda r: r["k"],)
@@ -183,26 +184,26 @@ CASES: dict[str, dict[str, tuple[str, Relation]]] = {
 }
 
 
-def run(name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def run(name: str, seed: int, tmp_path: Path) -> None:
     rng = random.Random(f"join chain {name} {seed}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
     case = Case(1, {s: rng.choice([0, 2, 5]) for s in ("a", "b", "c")}, CASES[name])
     rows = {s: r for s, r in random_rows(rng, 1, 36).items() if s != "d"}
-    check(case, cut(rng, rows, rng.choice([3, 6]), 0.05), tmp_path, rng.randint(1, 3), rng.randint(1, 2))
+    check(case, cut(rng, rows, rng.choice([3, 6]), 0.05), tmp_path, rng.randint(1, 3), rng.randint(1, 2), limits=limits)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_chains(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chains(name: str, tmp_path: Path) -> None:
     """Results and late rows of every batch are those of the definition."""
-    run(name, 0, tmp_path, monkeypatch)
+    run(name, 0, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("name", CASES)
-def test_chains_many(name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chains_many(name: str, seed: int, tmp_path: Path) -> None:
     """The same over other rows."""
-    run(name, seed, tmp_path, monkeypatch)
+    run(name, seed, tmp_path)
 
 
 def feed(text: str, *batches: dict[str, list[tuple[Any, ...]]]) -> LocalRun:

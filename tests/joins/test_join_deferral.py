@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from join_check import Step, check, cut, shrink_limits
+from join_check import Step, check, cut
 from join_progress import SECOND, add_marks
 from join_random import Case, random_case, random_rows
 
 from headrace.kernels import slot_turns
 from headrace.program.waiting_obstacle import find_waiting_obstacle
-from random_routes import take_randomly
+from random_routes import shrink_limits, take_randomly
 
 SETS = int(os.environ.get("HEADRACE_JOIN_SETS", "80"))
 
@@ -42,7 +42,7 @@ def run(
     case: Case, seed: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, rows: int
 ) -> None:
     rng = random.Random(f"join deferral {seed}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
     defer_randomly(rng, monkeypatch)
     drawn = random_rows(rng, case.unit, rows)
     given = {s: add_marks(rng, case.policies[s], r, case.unit) if case.policies else r for s, r in drawn.items()}
@@ -51,7 +51,7 @@ def run(
         if case.policies and rng.random() < 0.25:
             steps.append(Step({}, clock=rng.choice([1, 7, 31]) * SECOND, beats=True))
         steps.append(replace(step, clock=rng.choice([0, 1, 3, 40]) * SECOND))
-    done = check(case, steps, tmp_path, rng.randint(1, 3), rng.randint(1, 2), rng.randrange(1000), prompt=False)
+    done = check(case, steps, tmp_path, rng.randint(1, 3), rng.randint(1, 2), rng.randrange(1000), prompt=False, limits=limits)
     assert not done.manifest.waiting, "a flush takes all"
 
 

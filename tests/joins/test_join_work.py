@@ -11,6 +11,7 @@ import pytest
 
 from headrace.kernels import join_rows
 from headrace.kernels.node_segments import NodeSegments
+from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
 
 STREAMS = """
@@ -29,8 +30,7 @@ def count_candidates(monkeypatch: pytest.MonkeyPatch, spread: int) -> int:
     """How many pairs a batch compares: those that are equal in what its hash join goes by."""
     rng = random.Random(7)
     monkeypatch.setattr(join_rows, "time_conditions", lambda *_: [])
-    monkeypatch.setattr(join_rows, "SPREAD", spread)
-    run = LocalRun(PAIRS.format(kind=""), slots=1)
+    run = LocalRun(PAIRS.format(kind=""), slots=1, limits=Limits(bucket_spread=spread))
     run.push(a=draw_hot(rng, 600), b=draw_hot(rng, 600))
     return len(run.rows("q"))
 
@@ -40,7 +40,7 @@ def test_a_hot_key_is_compared_within_its_band(monkeypatch: pytest.MonkeyPatch) 
     rng = random.Random(7)
     a, b = draw_hot(rng, 600), draw_hot(rng, 600)
     results = sum(k == j and t <= u <= t + 2 for t, k in a for u, j in b)
-    usual = join_rows.SPREAD
+    usual = SHIPPED.bucket_spread
     every = count_candidates(monkeypatch, 10**9)
     assert every == sum(k == j for _, k in a for _, j in b)
     assert results <= count_candidates(monkeypatch, usual) <= 4 * results < every // 20

@@ -35,13 +35,13 @@ def test_a_box_closes_before_the_slab() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_pairs_of_times_against_recomputation(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_of_times_against_recomputation(seed: int) -> None:
     """After every batch exactly the groups are given that the low-watermarks make complete, each once."""
     rng = random.Random(seed)
-    shrink_pids(rng, monkeypatch)
+    limits = shrink_pids(rng)
     slack, back, forth = rng.randint(0, 4), rng.randint(0, 5), rng.randint(0, 5)
     text = PAIRS.format(policy=f"SLACK {slack}", back=back, forth=forth)
-    run = LocalRun(text, slots=rng.randint(1, 3))
+    run = LocalRun(text, slots=rng.randint(1, 3), limits=limits)
     seen: dict[str, list[tuple[int, int]]] = {"s0": [], "s1": []}
     bounds: dict[str, int | None] = {"s0": None, "s1": None}
     now = 0
@@ -172,16 +172,17 @@ CREATE QUERY q AS
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_distinct_rows_against_recomputation(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distinct_rows_against_recomputation(seed: int) -> None:
     """SELECT DISTINCT gives each row once, in the batch it first comes, whatever the order; nulls are equal."""
     rng = random.Random(seed)
-    shrink_pids(rng, monkeypatch)
+    limits = shrink_pids(rng)
     run = LocalRun(
         """
 CREATE STREAM s (ts BIGINT, k INT, v STRING) PROGRESSING ON ts SLACK 5 FROM 'memory';
 CREATE QUERY q AS SELECT DISTINCT ts, k, v FROM s WHERE v IS NULL OR v <> 'x';
 """,
         slots=rng.randint(1, 3),
+        limits=limits,
     )
     bound, expected = -100, set()
     for batch in range(15):

@@ -7,6 +7,7 @@ from collections import Counter
 import duckdb
 import pytest
 
+from headrace.program.limits import Limits
 from headrace.testing import LocalRun
 
 STREAMS = "".join(f"CREATE STREAM {s} (ts BIGINT, k INT, v INT) PROGRESSING ON ts SLACK 0 FROM 'memory';\n" for s in "ab")
@@ -78,7 +79,7 @@ BETWEEN_TABLES = [
 def test_each_is_what_it_is_alone(queries: list[str]) -> None:
     """Rows under other names, by another of their times, or of no time, are not taken for each other."""
     text = "".join(f"CREATE QUERY q{i} AS {q};\n" for i, q in enumerate(queries))
-    run = LocalRun(STREAMS + TABLE + text, tables={"dim": LABELS}, broadcast=0)
+    run = LocalRun(STREAMS + TABLE + text, tables={"dim": LABELS}, limits=Limits(broadcast_bytes=0))
     con = duckdb.connect()
     for stream, rows in ROWS.items():
         con.execute(f"CREATE TABLE {stream} (ts BIGINT, k INT, v INT)")

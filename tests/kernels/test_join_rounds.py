@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
-from headrace.kernels import operator
+from headrace.program.limits import Limits
 from headrace.testing import LocalRun
 
 SECOND = 1_000_000
 
 
-def test_a_row_without_a_partner_is_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_without_a_partner_is_given_once() -> None:
     """Outer and anti rows appear in one round of a batch, not in each."""
-    monkeypatch.setattr(operator, "ROUND_ROWS", 2)
     near = "a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 SECOND"
     run = LocalRun(
         f"""
@@ -23,6 +20,7 @@ def test_a_row_without_a_partner_is_given_once(monkeypatch: pytest.MonkeyPatch) 
         CREATE QUERY n AS SELECT k, count(*) AS n FROM a [RANGE 1 SECOND] GROUP BY k;
         """,
         slots=1,
+        limits=Limits(round_rows=2),
     )
     run.push(a=[(i * SECOND, "x") for i in range(8)], b=[(0, "x"), (100 * SECOND, "x")])
     assert run.rows("l") == [(0, 0), *((i * SECOND, None) for i in range(1, 8))]

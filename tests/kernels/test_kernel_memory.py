@@ -48,7 +48,7 @@ def _fresh_connection() -> None:
 def test_a_slot_over_its_limit_spills_and_answers() -> None:
     """With 40 MB for 300,000 long keys, DuckDB uses the disk; every group is counted all the same."""
     run = LocalRun(SCRIPT, slots=1, tasks=1, memory=40 << 20)
-    scratch = run.driver.scratch
+    scratch = run.driver.engine.scratch
     assert scratch is not None
     with Watch(scratch) as watch:
         run.push(s=[(i % 100, f"{i % KEYS:0100d}") for i in range(KEYS)])

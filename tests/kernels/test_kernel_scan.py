@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from headrace.errors import SourceError
 from headrace.kernels.late_rows import ClosedBy, Judge
 from headrace.kernels.scan import Scan, file_chunks, fits, split_files
+from headrace.program.limits import SHIPPED
 from headrace.program.messages import Split
 from headrace.progress import Frontier
 from headrace.windows import make_window
@@ -50,7 +51,7 @@ def test_every_row_is_read_once(tasks: int, per_group: int) -> None:
         seen: Counter[int] = Counter()
         scan = scanning(pa.schema([("t", pa.int64())]))
         for share in split_files([(0, str(path), path.stat().st_size)], tasks):
-            for chunk in file_chunks((scan,), share):
+            for chunk in file_chunks((scan,), share, SHIPPED.file_rows):
                 seen.update(chunk._read(chunk.parts, ["t"]).column("t").to_pylist())
         assert seen == Counter(range(23))
 
@@ -60,7 +61,7 @@ def scanning(schema: pa.Schema, folder: str = "") -> Scan:
 
 
 def read(path: Path, schema: pa.Schema, folder: str = "") -> list[dict[str, object]]:
-    chunks = file_chunks((scanning(schema, folder),), [Split(0, str(path), 0, path.stat().st_size)])
+    chunks = file_chunks((scanning(schema, folder),), [Split(0, str(path), 0, path.stat().st_size)], SHIPPED.file_rows)
     return [row for c in chunks for row in c._read(c.parts, schema.names).to_pylist()]
 
 
@@ -144,7 +145,7 @@ def test_columns_as_pandas_writes_them(tmp_path: Path) -> None:
     names = ["t", "z", "k", "small", "big"]
     schema = pa.schema(list(zip(names, types, strict=True)))
     scan = Scan("s", "t AS _t", "t", tuple(names), schema.serialize().to_pybytes())
-    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)])
+    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)], SHIPPED.file_rows)
     table = chunk._read(chunk.parts, names)
     assert table.column("t").cast(pa.int64()).to_pylist() == [-1, 1_700_000_000_000_000]
     assert table.column("z").cast(pa.int64()).to_pylist() == [1, None]
@@ -156,7 +157,7 @@ def test_an_unsigned_integer_that_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pd.DataFrame({"t": np.array([1, 2**63], "uint64")}).to_parquet(path)
     scan = Scan("s", "t AS _t", "t", ("t",), pa.schema([("t", pa.int64())]).serialize().to_pybytes())
-    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)])
+    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)], SHIPPED.file_rows)
     with pytest.raises(SourceError, match=rf"{path}: column \[t\] is uint64 and has values too large for int64"):
         chunk._read(chunk.parts, ["t"])
 
@@ -190,7 +191,7 @@ def test_a_row_group_on_the_edge_of_a_split(tmp_path: Path) -> None:
     for number, edge in enumerate(offsets[1:], start=1):
         halves = []
         for start, end in ((0, edge), (edge, size)):
-            chunks = file_chunks((scan,), [Split(0, str(path), start, end)])
+            chunks = file_chunks((scan,), [Split(0, str(path), start, end)], SHIPPED.file_rows)
             halves.append([t for c in chunks for t in c._read(c.parts, ["t"]).column("t").to_pylist()])
         assert halves == [list(range(10 * number)), list(range(10 * number, 40))]
 
@@ -203,7 +204,7 @@ def test_late_rows_of_files(tmp_path: Path) -> None:
     pq.write_table(table, path)
     schema = table.schema
     scan = Scan("s", "t AS _t, t * 2 AS c0", "t", ("t",), schema.serialize().to_pybytes())
-    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)])
+    (chunk,) = file_chunks((scan,), [Split(0, str(path), 0, path.stat().st_size)], SHIPPED.file_rows)
     window = make_window(10, 10)
     rule = Judge(lowest=30, limit=500, missable=(ClosedBy(window, (), Frontier(30)),))
     con = duckdb.connect()

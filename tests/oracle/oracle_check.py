@@ -20,9 +20,10 @@ from oracle_model import Oracle, Relation, Row, has_landmark
 
 from headrace.kernels import slot_turns
 from headrace.logical.user_aggregate import UserAggregate
+from headrace.program.limits import SHIPPED, Limits
 from headrace.program.waiting_obstacle import find_waiting_obstacle
 from headrace.testing import LocalRun
-from random_routes import draw_route, shrink_pids, take_randomly
+from random_routes import draw_route, take_randomly
 
 SECOND = 1_000_000
 COLUMNS = ("k", "g", "v", "d", "x", "b", "s")
@@ -66,26 +67,6 @@ class Push:
     moves: int | None = None  # the seed of a route over the same slots, from this batch on
 
 
-# Limits that choose between ways to the same answer: small here, so that every way is taken.
-LIMITS = {
-    "operator.ROUND_ROWS": (3, 50, 8_000_000),
-    "node_segments.FAN_IN": (2, 3, 8),
-    "close_windows.FEW": (0, 40, 200_000),
-    "close_windows.SMALL": (0, 20_000),
-    "close_windows.FILTERED_RUNS": (0, 3, 48),
-    "close_windows.OVERLAP": (0, 3),
-    "close_windows.CHUNK": (1, 2, 6),
-    "payloads.PAYLOAD_BYTES": (64, 64 << 20),
-    "spark_rows.CHUNK_ROWS": (1, 7, 2_000_000),
-}
-
-
-def shrink_limits(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink_pids(random.Random(rng.random()), monkeypatch)
-    for name, values in LIMITS.items():
-        monkeypatch.setattr(f"headrace.kernels.{name}", rng.choice(values))
-
-
 def move(run: LocalRun, seed: int) -> None:
     """Another route over the same slots, as a balancing controller would publish it, with splits and without."""
     rng = random.Random(f"route {seed}")
@@ -103,13 +84,14 @@ def check(
     slots: int = 2,
     tasks: int = 2,
     prompt: bool = True,
+    limits: Limits = SHIPPED,
     **oracle: Any,
 ) -> LocalRun:
     """Feed `actions` to a run and to the oracle; fail if results or late rows of some batch differ. Results that are not
     `prompt` may come in a later batch, but not in an earlier one, nor twice.
     """
     where = str(tmp_path / "checkpoint")
-    start: Callable[[int], LocalRun] = lambda n: LocalRun(case.script, n, tasks, where, case.user)  # noqa: E731
+    start: Callable[[int], LocalRun] = lambda n: LocalRun(case.script, n, tasks, where, case.user, limits=limits)  # noqa: E731
     run = start(slots)
     model = Oracle(
         dict.fromkeys(case.streams, case.slack * case.unit), dict.fromkeys(case.streams, "t"), **oracle

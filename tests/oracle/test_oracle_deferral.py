@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 from oracle_cases import CASES
-from oracle_check import Case, check, defer_randomly, rotate_randomly, shrink_limits
+from oracle_check import Case, check, defer_randomly, rotate_randomly
 from oracle_random import mixed_case, random_case
 from test_oracle_query_sets import actions_of
+
+from random_routes import shrink_limits
 
 SETS = int(os.environ.get("HEADRACE_SETS", "100"))
 
@@ -23,10 +25,10 @@ def run(
     case: Case, seed: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, rows: int
 ) -> int:
     rng = random.Random(f"deferral {seed}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
     sat_out = defer_randomly(rng, monkeypatch)
     actions = actions_of(rng, case, batches, rows, 0.1)
-    done = check(case, actions, tmp_path, slots=rng.randint(1, 4), tasks=rng.randint(1, 2), prompt=False)
+    done = check(case, actions, tmp_path, slots=rng.randint(1, 4), tasks=rng.randint(1, 2), prompt=False, limits=limits)
     assert not done.manifest.waiting, "a flush takes all"
     assert not {m.node for m in done.manifest.segments} & {node.waiting for node in done.program.nodes}
     return sat_out[0]
@@ -37,7 +39,7 @@ def test_query_sets_with_rows_that_wait(tmp_path: Path, monkeypatch: pytest.Monk
     sat_out = 0
     for name in CASES:
         with monkeypatch.context() as patch:
-            sat_out += run(CASES[name], name, tmp_path / name, patch, 5, 50)
+            sat_out += run(CASES[name], name, tmp_path / name, patch, 7, 60)
     assert sat_out > 100, "mini-partitions with rows sat out"
 
 
@@ -51,10 +53,10 @@ def test_random_sets_with_rows_that_wait(seed: int, tmp_path: Path, monkeypatch:
 def test_turns_are_seen_by_nobody(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mini-partitions that take turns within a batch give the same results in the same batch."""
     rng = random.Random(f"turns {seed}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
     rotate_randomly(rng, monkeypatch)
     case = mixed_case(seed + 50)
-    check(case, actions_of(rng, case, 4, 40, 0.1), tmp_path, slots=2)
+    check(case, actions_of(rng, case, 4, 40, 0.1), tmp_path, slots=2, limits=limits)
 
 
 @pytest.mark.slow

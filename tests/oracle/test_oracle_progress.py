@@ -11,6 +11,7 @@ from oracle_cases import CASES, S, w
 from oracle_check import FLUSH, SECOND, Case, Push, Shape, check, cut, same, stream
 from oracle_model import Group, Source
 
+from headrace.program.limits import Limits
 from headrace.testing import LocalRun
 
 SUM_V = over("v", sum)
@@ -20,9 +21,8 @@ def row(t: int | None, k: str = "a", v: int = 1) -> dict[str, object]:
     return {"t": t, "k": k, "g": 1, "v": v, "d": None, "x": None, "b": None, "s": None}
 
 
-def test_many_small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_small_batches(tmp_path: Path) -> None:
     """Segments compacted in tiers again and again, with slots changing, keep every row once."""
-    monkeypatch.setattr("headrace.kernels.node_segments.FAN_IN", 2)
     rng = random.Random(5)
     case = Case(
         {
@@ -38,7 +38,7 @@ def test_many_small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     )
     pushes = cut(rng, {"s": stream(rng, SECOND, Shape(rows=120, lulls=0))}, 30)
     actions = [Push(p.rows, slots=rng.randint(1, 4) if i % 9 == 8 else None) for i, p in enumerate(pushes)]
-    run = check(case, [*actions, FLUSH], tmp_path, tasks=1)
+    run = check(case, [*actions, FLUSH], tmp_path, tasks=1, limits=Limits(fan_in=2))
     live = {m.tier for m in run.log.read(len(actions)).segments}
     assert max(live) >= 2, "this should have compacted what was compacted before"
 

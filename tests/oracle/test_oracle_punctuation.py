@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 from oracle_cases import w
-from oracle_check import _die, move, same, shrink_limits
+from oracle_check import _die, move, same
 
+from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
 from headrace.windows import WindowSpec
+from random_routes import shrink_limits
 
 S = 1_000_000
 Row = tuple[int, str | None, int, bool]  # t, k, v, mark
@@ -58,6 +60,7 @@ def run_and_compare(
     clocks: list[int] | None = None,
     told: list[Any] | None = None,
     kills: bool = True,
+    limits: Limits = SHIPPED,
 ) -> LocalRun:
     """Feed the batches, with restarts, kills and moves between them, and compare results and late rows of each."""
     now = [10**15]
@@ -68,7 +71,7 @@ def run_and_compare(
     script += "\n".join(f"CREATE QUERY {name} AS {text};" for name, (text, _, _) in QUERIES.items())
 
     def start(slots: int) -> LocalRun:
-        return LocalRun(script, slots, rng.randint(1, 3), str(tmp_path / "c"), clock=lambda: now[0], bounds=tell)
+        return LocalRun(script, slots, rng.randint(1, 3), str(tmp_path / "c"), clock=lambda: now[0], bounds=tell, limits=limits)
 
     if clocks is not None:
         now[0] = clocks[0]
@@ -170,10 +173,10 @@ SEEDS = [0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=py
 
 @pytest.mark.parametrize("disorder", ["band", "block"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_slack_in_rows(seed: int, disorder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slack_in_rows(seed: int, disorder: str, tmp_path: Path) -> None:
     """The bound is the largest value of all but the last n rows, whichever of a batch were the last."""
     rng = random.Random(f"{seed} {disorder}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
     slack = rng.choice([0, 1, 5, 12])
 
     def bounds(batches: list[list[Row]], _: list[int]) -> Known:
@@ -185,18 +188,18 @@ def test_slack_in_rows(seed: int, disorder: str, tmp_path: Path, monkeypatch: py
         return Known(max(found))
 
     batches = cut_rows(rng, make_rows(rng, 70, disorder), 9)
-    run_and_compare(f"SLACK {slack} ROWS", batches, bounds, tmp_path, rng)
+    run_and_compare(f"SLACK {slack} ROWS", batches, bounds, tmp_path, rng, limits=limits)
 
 
 @pytest.mark.parametrize("lies", [0.0, 0.4])
 @pytest.mark.parametrize("disorder", ["band", "block"])
 @pytest.mark.parametrize("data", [True, False])
 def test_punctuation_in_the_stream(
-    data: bool, disorder: str, lies: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: bool, disorder: str, lies: float, tmp_path: Path
 ) -> None:
     """Marked rows tell the bound; rows that contradict one are late for that reason; marks are data unless it says not."""
     rng = random.Random(f"{data} {disorder} {lies}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
 
     def bounds(batches: list[list[Row]], _: list[int]) -> Known:
         bound = max((r[0] for b in batches for r in b if r[3]), default=FLOOR)
@@ -204,16 +207,16 @@ def test_punctuation_in_the_stream(
 
     batches = cut_rows(rng, add_marks(rng, make_rows(rng, 80, disorder), False, lies), 9)
     clause = "PUNCTUATED BY (mark)" + ("" if data else " NOT DATA")
-    run = run_and_compare(clause, batches, bounds, tmp_path, rng, data=lambda r: data or not r[3])
+    run = run_and_compare(clause, batches, bounds, tmp_path, rng, data=lambda r: data or not r[3], limits=limits)
     assert bool(lies) == bool(run.manifest.streams["s"].contradicting)
 
 
 @pytest.mark.parametrize("lies", [0.0, 0.4])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_punctuation_for_groups(seed: int, lies: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_punctuation_for_groups(seed: int, lies: float, tmp_path: Path) -> None:
     """A group's windows close by its own bound; those over all groups by the least, and never while a group is silent."""
     rng = random.Random(f"{seed} {lies}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
 
     def bounds(batches: list[list[Row]], _: list[int]) -> Known:
         rows = [r for b in batches for r in b]
@@ -224,16 +227,16 @@ def test_punctuation_for_groups(seed: int, lies: float, tmp_path: Path, monkeypa
     rows = add_marks(rng, make_rows(rng, 60, rng.choice(["band", "block"])), True, lies, skipped)
     last = max(r[0] for r in rows)
     rows += [(last, k, 0, True) for k in ("a", "b", "c", None) if k != skipped]
-    run = run_and_compare("PUNCTUATED BY (mark) FOR (k)", cut_rows(rng, rows, 9), bounds, tmp_path, rng, by_group=True)
+    run = run_and_compare("PUNCTUATED BY (mark) FOR (k)", cut_rows(rng, rows, 9), bounds, tmp_path, rng, by_group=True, limits=limits)
     low = run.manifest.streams["s"].low_watermark
     assert (low is not None and low >= last) == (seed != 0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_slack_per_partition(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slack_per_partition(seed: int, tmp_path: Path) -> None:
     """Partitions that run apart are each measured by their own largest value, the stream by the last of them."""
     rng = random.Random(seed)
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
     skew = {"a": 0, "b": 90 * S, "c": 400 * S, None: 0}
     rows = [(t + skew[k], k, v, m) for t, k, v, m in make_rows(rng, 60, "band")]
 
@@ -242,7 +245,7 @@ def test_slack_per_partition(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
         own = {k: max(r[0] for r in seen if r[1] == k) - 5 * S for k in {r[1] for r in seen}}
         return Known(min(own.values(), default=FLOOR), own)
 
-    run_and_compare("SLACK 5 SECONDS PER (k)", cut_rows(rng, rows, 8), bounds, tmp_path, rng, by_group=True)
+    run_and_compare("SLACK 5 SECONDS PER (k)", cut_rows(rng, rows, 8), bounds, tmp_path, rng, by_group=True, limits=limits)
 
 
 def test_lulls_and_idle_partitions(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from oracle_cases import CASES
-from oracle_check import FLUSH, Action, Case, Push, Shape, check, cut, shrink_limits, stream
+from oracle_check import FLUSH, Action, Case, Push, Shape, check, cut, stream
+
+from random_routes import shrink_limits
 
 
 def actions_of(
@@ -38,19 +40,19 @@ def actions_of(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_query_sets(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_sets(name: str, tmp_path: Path) -> None:
     """Results and late rows after every batch, with limits so small that every way to an answer is taken."""
     rng = random.Random(name)
-    shrink_limits(rng, monkeypatch)
-    check(CASES[name], actions_of(rng, CASES[name], 5), tmp_path, slots=rng.randint(1, 3))
+    limits = shrink_limits(rng)
+    check(CASES[name], actions_of(rng, CASES[name], 5), tmp_path, slots=rng.randint(1, 3), limits=limits)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", CASES)
-def test_query_sets_many(name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_sets_many(name: str, seed: int, tmp_path: Path) -> None:
     """The same with more batches, sizes of rounds and compaction."""
     rng = random.Random(f"{name} {seed}")
-    shrink_limits(rng, monkeypatch)
+    limits = shrink_limits(rng)
     actions = actions_of(rng, CASES[name], rng.choice([1, 4, 14]), 120)
-    check(CASES[name], actions, tmp_path, slots=rng.randint(1, 5), tasks=rng.randint(1, 3))
+    check(CASES[name], actions, tmp_path, slots=rng.randint(1, 5), tasks=rng.randint(1, 3), limits=limits)

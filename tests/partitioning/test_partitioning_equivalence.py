@@ -118,8 +118,7 @@ def answer_in_spark(spark: SparkSession, queries: RandomSet, rows: Sequence[Row]
 def answer_in_batches(
     queries: RandomSet, rows: Sequence[Row], slots: int, partition_by: str | None = None, preaggregate: bool = True
 ) -> dict[str, Counter[tuple[Any, ...]]]:
-    run = LocalRun(STREAM + queries.ours, slots=slots, partition_by=partition_by)
-    run.driver.preaggregate = preaggregate
+    run = LocalRun(STREAM + queries.ours, slots=slots, partition_by=partition_by, preaggregate=preaggregate)
     half = len(rows) // 2
     run.push(s=rows[:half])
     run.push(s=rows[half:])

@@ -32,8 +32,7 @@ def make_rows(count: int) -> list[tuple[int, int, int, int | None]]:
 
 
 def run_all(text: str, preaggregate: bool = True, **options: Any) -> tuple[dict[str, list[tuple[Any, ...]]], list[BatchReport], LocalRun]:
-    run = LocalRun(STREAM + text, slots=3, tasks=3, **options)
-    run.driver.preaggregate = preaggregate
+    run = LocalRun(STREAM + text, slots=3, tasks=3, preaggregate=preaggregate, **options)
     rows, reports = make_rows(300), []
     for start in range(0, len(rows), 100):
         run.push(tcp=rows[start : start + 100])

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.coordinator import measured_rates, plan_file
+from headrace.coordinator import plan_file
+from headrace.program.limits import Limits
 from headrace.session import Session
 from headrace.state.checksums import open_json, seal_json
 from headrace.testing import LocalRun
@@ -106,9 +107,8 @@ def test_measured_rates_change_no_answer(tmp_path: Path, busy: str, by: str) -> 
 
 
 @BUSY
-def test_tables_with_state_stay(tmp_path: Path, busy: str, by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_with_state_stay(tmp_path: Path, busy: str, by: str) -> None:
     """Rates that are the other way round by now move nothing: the same tables under the same names."""
-    monkeypatch.setattr(measured_rates, "LAST", 2)
     measure(tmp_path, busy)
     nodes = []
     for start in (20, 40, 60):
@@ -120,7 +120,7 @@ def test_tables_with_state_stay(tmp_path: Path, busy: str, by: str, monkeypatch:
         run.close()
     assert nodes[0] == nodes[1] == nodes[2]
     third = "CREATE QUERY third AS SELECT a, b, sum(b) AS n FROM s [RANGE 10] GROUP BY a, b;"
-    run = LocalRun(STREAMS + FIRST + NEW + third, slots=2, path=str(tmp_path))
+    run = LocalRun(STREAMS + FIRST + NEW + third, slots=2, path=str(tmp_path), limits=Limits(measured_batches=2))
     assert find_keys(run, "of_s") == (by,)
     assert set(nodes[0]) < {n.name for n in run.program.nodes}
     run.close()

@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from headrace.cli import main
-from headrace.coordinator import measured_rates
 from headrace.coordinator.measured_rates import read_measured_rates
 from headrace.errors import SqlError
 from headrace.partitioning.advise_partitioning import read_proposal
@@ -85,10 +84,9 @@ def test_a_stream_of_other_columns_is_another(tmp_path: Path) -> None:
     assert f"s: {ROWS_PER_EPOCH:,.0f} rows, assumed" in said
 
 
-def test_only_the_last_batches_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured_rates, "LAST", 2)
+def test_only_the_last_batches_count(tmp_path: Path) -> None:
     run = run_batches(tmp_path, CONFLICT, 2)
-    known = read_measured_rates(run.store, run.graph)
+    known = read_measured_rates(run.store, run.graph, last=2)
     assert known is not None
     assert set(known.origins.values()) == {"measured in 2 batches"}
 

@@ -142,7 +142,7 @@ def test_a_silent_stream_follows_the_clock() -> None:
     assert find_frontier_of(Slack(5), Observation(2000, heard=0), silence) == Frontier(1995)
 
 
-def test_a_silent_group_is_left_out_and_at_last_forgotten_when_it_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_group_is_left_out_and_at_last_forgotten_when_it_is_behind() -> None:
     """What is ahead of the rest stays known, and of what is behind the groups that were heard last."""
     policy, silence = ByGroup(Slack(0)), Silence(100, 30, 0)
     own = {"a": (50, 100), "b": (7, 60), "c": (90, 60), "d": (9, 70)}
@@ -150,8 +150,7 @@ def test_a_silent_group_is_left_out_and_at_last_forgotten_when_it_is_behind(monk
     frontier = find_frontier_of(policy, seen, silence)
     assert frontier == Frontier(50, ((("c",), 90),))
     assert keep_needed(policy, seen, frontier, silence) == seen
-    monkeypatch.setattr("headrace.progress.policy.REMEMBERED", 1)
-    assert [g for (g,), _ in keep_needed(policy, seen, frontier, silence).groups] == ["a", "c", "d"]
+    assert [g for (g,), _ in keep_needed(policy, seen, frontier, silence, 1).groups] == ["a", "c", "d"]
     assert keep_needed(policy, seen, frontier) == seen
 
 

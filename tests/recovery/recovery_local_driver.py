@@ -10,17 +10,17 @@ import json
 import sys
 from pathlib import Path
 
-from headrace.coordinator import driver
+from headrace.program.limits import SHIPPED, Limits
 from headrace.state import Retention
 from headrace.testing import LocalRun
 
 
 def main() -> None:
     checkpoint, batches, *grace = sys.argv[1:]
-    run = LocalRun(sys.stdin.read(), slots=2, path=checkpoint)
+    limits = SHIPPED
     if grace:
-        driver.COLLECT_EVERY, driver.GRACE = 2, float(grace[0])
-        run.driver.retention = Retention(keep=2, step=2, fanout=2)
+        limits = Limits(compact_every=2, compaction=Retention(keep=2, step=2, fanout=2, grace=float(grace[0])))
+    run = LocalRun(sys.stdin.read(), slots=2, path=checkpoint, limits=limits)
     print("started", flush=True)
     files = sorted(Path(batches).iterdir())
     while run.manifest.batch_id + 1 < len(files):

@@ -12,7 +12,8 @@ import pytest
 import headrace as hr
 from batch_sql import batch_results
 from headrace.errors import CheckpointError
-from headrace.state import CheckpointLock, ManifestLog, Store, collect_garbage
+from headrace.program.limits import Limits
+from headrace.state import CheckpointLock, ManifestLog, Retention, Store, collect_garbage
 from spark_kit import drained, events, multiset, same, session, stream_sql, tables, write, write_batches
 
 Q = "CREATE QUERY q AS SELECT k, count(*) AS n, sum(v) AS sv FROM s [RANGE 1 MINUTE] GROUP BY k;\n"
@@ -340,7 +341,7 @@ def test_a_lost_plan(spark: Any, tmp_path: Path, source: Path, damage: str) -> N
 
 
 def test_garbage_is_never_read_and_collected(
-    spark: Any, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, tmp_path: Path, source: Path
 ) -> None:
     """Files a dead attempt left are no results and no state; they go when they are old, and nothing else goes."""
     script = stream_sql("s", source) + Q
@@ -355,11 +356,10 @@ def test_garbage_is_never_read_and_collected(
     store.write("late/s/000000000009-dead.parquet", b"half a fi")
     left.append("late/s/000000000009-dead.parquet")
     more(source)
-    monkeypatch.setattr("headrace.coordinator.driver.COLLECT_EVERY", 1)
-    young = drained(spark, tmp_path / "ck", script)
+    young = drained(spark, tmp_path / "ck", script, limits=Limits(compact_every=1))
     assert all(store.exists(path) for path in left)
-    monkeypatch.setattr("headrace.coordinator.driver.GRACE", -1.0)
-    run = drained(spark, tmp_path / "ck", script, flush=True)
+    at_once = Limits(compact_every=1, compaction=Retention(grace=-1.0))
+    run = drained(spark, tmp_path / "ck", script, flush=True, limits=at_once)
     assert not any(store.exists(path) for path in left)
     assert tables(run) == whole(spark, tmp_path, source, Q)
     assert young.driver.program.fingerprint == run.driver.program.fingerprint

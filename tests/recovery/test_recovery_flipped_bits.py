@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import pytest
 
 from headrace.coordinator.delivery import Delivery
 from headrace.errors import CheckpointError
-from headrace.kernels import divide_table
+from headrace.program.limits import Limits
 from headrace.sinks.sinks import Callback
 from headrace.state import Retention, compact_checkpoint
 from headrace.state.arrow_blocks import forget_checks
@@ -56,13 +56,13 @@ def rows_of(batch: int) -> list[tuple[Any, ...]]:
     return [(max(t, 0), rng.choice(KEYS), rng.randrange(100)) for t in times]
 
 
-def open_run(path: Path, broadcast: int | None) -> LocalRun:
-    return LocalRun(SCRIPT, path=str(path), tables={"names": [(k, k.upper()) for k in KEYS]}, broadcast=broadcast, slots=2)
+def open_run(path: Path, limits: Limits) -> LocalRun:
+    return LocalRun(SCRIPT, path=str(path), tables={"names": [(k, k.upper()) for k in KEYS]}, slots=2, limits=limits)
 
 
-def make_checkpoint(path: Path, broadcast: int | None) -> None:
+def make_checkpoint(path: Path, limits: Limits) -> None:
     """Some versions on pages, some as manifests; a sink has had the first few."""
-    run = open_run(path, broadcast)
+    run = open_run(path, limits)
     for batch in range(BATCHES):
         run.push(s=rows_of(batch), r=rows_of(batch + 1000 if batch % 5 else batch))
         if batch == 9:
@@ -72,7 +72,7 @@ def make_checkpoint(path: Path, broadcast: int | None) -> None:
     run.close()
 
 
-def go_on(path: Path, broadcast: int | None) -> tuple[Outcome, bool]:
+def go_on(path: Path, limits: Limits) -> tuple[Outcome, bool]:
     """What comes of a checkpoint, and whether a sentence says that something is missing."""
     forget_checks()
     given: list[Any] = []
@@ -80,7 +80,7 @@ def go_on(path: Path, broadcast: int | None) -> tuple[Outcome, bool]:
     def take(query: str, version: int, table: pa.Table) -> None:
         given.append((query, version, sorted(map(str, table.to_pylist()))))
 
-    run = open_run(path, broadcast)
+    run = open_run(path, limits)
     try:
         Delivery(run.store, run.log, [Callback(take, "kept")]).catch_up()
         run.push(s=rows_of(BATCHES), r=rows_of(BATCHES + 1000))
@@ -105,19 +105,18 @@ def cut(rng: random.Random, content: bytes) -> bytes:
 @pytest.fixture(scope="module", params=["held", "divided"])
 def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A checkpoint, what comes of it, and how tables are held in it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(divide_table, "PIECE_BYTES", 400)
-        patch.setattr(divide_table, "BLOCK_BYTES", 100)
-        path = tmp_path_factory.mktemp("sound") / "c"
-        broadcast = 0 if request.param == "divided" else None
-        make_checkpoint(path, broadcast)
-        shutil.copytree(path, path.parent / "copy")
-        expected, said = go_on(path.parent / "copy", broadcast)
-        assert not said
-        assert all(expected.rows)
-        assert all(expected.late)
-        assert expected.given
-        yield path, expected, broadcast
+    limits = Limits(piece_bytes=400, block_bytes=100)
+    if request.param == "divided":
+        limits = replace(limits, broadcast_bytes=0)
+    path = tmp_path_factory.mktemp("sound") / "c"
+    make_checkpoint(path, limits)
+    shutil.copytree(path, path.parent / "copy")
+    expected, said = go_on(path.parent / "copy", limits)
+    assert not said
+    assert all(expected.rows)
+    assert all(expected.late)
+    assert expected.given
+    return path, expected, limits
 
 
 def choose_file(rng: random.Random, path: Path) -> Path:
@@ -131,7 +130,7 @@ def choose_file(rng: random.Random, path: Path) -> Path:
 
 def try_damage(sound: Any, tmp_path: Path, seed: int) -> str:
     """Whether nothing changed, or what was said."""
-    path, expected, broadcast = sound
+    path, expected, limits = sound
     rng = random.Random(seed)
     copy = tmp_path / "c"
     shutil.rmtree(copy, ignore_errors=True)
@@ -141,7 +140,7 @@ def try_damage(sound: Any, tmp_path: Path, seed: int) -> str:
     file.write_bytes(damage(rng, file.read_bytes()))
     where = f"seed {seed}: {damage.__name__} {file.relative_to(copy)}"
     try:
-        found, said = go_on(copy, broadcast)
+        found, said = go_on(copy, limits)
     except CheckpointError as error:
         if any(word in str(error) for word in ("restore", "Restore", "new checkpoint", "start again")):
             return "an error"

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from headrace.cli import main
-from headrace.coordinator import delivery, driver
+from headrace.coordinator import delivery
 from headrace.coordinator.delivery import Delivery
 from headrace.errors import CheckpointError, OptionError, SinkError
+from headrace.program.limits import Limits
 from headrace.sinks.sinks import Callback, Directory, make_sink
 from headrace.state import Retention, Store, compact_checkpoint
 from headrace.testing import LocalRun
@@ -26,13 +27,10 @@ CREATE QUERY raw AS SELECT ts, k FROM s WHERE k = 'a';
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalRun:
+def run(tmp_path: Path) -> LocalRun:
     """A run that compacts after every second batch and deletes at once."""
-    monkeypatch.setattr(driver, "COLLECT_EVERY", 2)
-    monkeypatch.setattr(driver, "GRACE", -1.0)
-    made = LocalRun(SCRIPT, path=str(tmp_path / "ck"))
-    made.driver.retention = Retention(keep=3, step=2, fanout=2)
-    return made
+    limits = Limits(compact_every=2, compaction=Retention(keep=3, step=2, fanout=2, grace=-1.0))
+    return LocalRun(SCRIPT, path=str(tmp_path / "ck"), limits=limits)
 
 
 def push(run: LocalRun, batches: int) -> None:
@@ -79,9 +77,9 @@ def test_a_folder_that_was_away_has_a_file_for_each_version(run: LocalRun, tmp_p
     assert sorted(p.name for p in (tmp_path / "out" / "raw").iterdir()) == [f"{v:012d}.csv" for v in range(1, 21)]
 
 
-def test_results_of_a_log_whose_files_have_gone(run: LocalRun) -> None:
+def test_results_of_a_log_whose_files_have_gone(tmp_path: Path) -> None:
     """A program that has held its results for long lists them again; a file that is really lost is an error, not a loop."""
-    run.driver.retention = Retention()
+    run = LocalRun(SCRIPT, path=str(tmp_path / "ck"))
     push(run, 12)
     held = run.driver.results("raw")
     assert held.arrow().num_rows == 24
@@ -92,9 +90,9 @@ def test_results_of_a_log_whose_files_have_gone(run: LocalRun) -> None:
         held.arrow()
 
 
-def test_a_damaged_version_is_passed_over(run: LocalRun, tmp_path: Path) -> None:
+def test_a_damaged_version_is_passed_over(tmp_path: Path) -> None:
     """A sink gets all versions that can be read."""
-    run.driver.retention = Retention()
+    run = LocalRun(SCRIPT, path=str(tmp_path / "ck"))
     push(run, 6)
     (tmp_path / "ck" / "manifests" / "000000000003.json").write_bytes(b"")
     run.log = type(run.log)(run.store)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from headrace.coordinator import driver, housekeeping
+from headrace.coordinator import housekeeping
 from headrace.errors import CheckpointError
+from headrace.program.limits import Limits
 from headrace.runtime.spark import SETTINGS
 from headrace.state import ManifestLog, Retention
 from headrace.testing import LocalRun
@@ -22,14 +23,10 @@ CREATE QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k;
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalRun:
+def run(tmp_path: Path) -> LocalRun:
     """A run that compacts in the background after every second batch."""
-    monkeypatch.setattr(driver, "COLLECT_EVERY", 2)
-    monkeypatch.setattr(driver, "GRACE", -1.0)
-    made = LocalRun(SCRIPT, path=str(tmp_path / "ck"))
-    made.driver.retention = Retention(keep=3, step=2, fanout=2)
-    made.driver.in_background = True
-    return made
+    limits = Limits(compact_every=2, compaction=Retention(keep=3, step=2, fanout=2, grace=-1.0))
+    return LocalRun(SCRIPT, path=str(tmp_path / "ck"), limits=limits, in_background=True)
 
 
 def push(run: LocalRun, batches: int) -> None:

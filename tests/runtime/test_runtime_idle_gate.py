@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headrace.runtime import idle_gate
+from headrace.program.limits import SHIPPED, Limits
 from headrace.runtime.idle_gate import FolderTimes, is_settled
 from spark_kit import at, session, stream_sql, write
 
@@ -48,21 +48,20 @@ def test_what_changes_a_state(tmp_path: Path) -> None:
     assert FolderTimes([str(tmp_path / "absent")]).read() is None
 
 
-def test_too_many_folders_are_not_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_folders_are_not_watched(tmp_path: Path) -> None:
     """Then Spark looks as it always did."""
-    monkeypatch.setattr(idle_gate, "_MOST_FOLDERS", 3)
     for i in range(3):
         (tmp_path / str(i)).mkdir()
-    assert FolderTimes([str(tmp_path)]).read() is None
+    assert FolderTimes([str(tmp_path)], 3).read() is None
     (tmp_path / "2").rmdir()
-    state = FolderTimes([str(tmp_path)]).read()
+    state = FolderTimes([str(tmp_path)], 3).read()
     assert state is not None and len(state) == 3
 
 
 def test_a_change_of_just_now_is_not_trusted() -> None:
     """Another within the grain of times would not show; nor is a time that is still to come."""
     state = (("a", int(100e9), 1), ("b", int(107e9), 2))
-    assert [is_settled(state, now) for now in (100.0, 109.9, 110.1)] == [False, False, True]
+    assert [is_settled(state, now, SHIPPED.folder_grain) for now in (100.0, 109.9, 110.1)] == [False, False, True]
 
 
 def until(what: Any, seconds: float = 20) -> float:
@@ -73,13 +72,12 @@ def until(what: Any, seconds: float = 20) -> float:
     return time.monotonic() - started
 
 
-def test_files_come_while_spark_is_held(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_come_while_spark_is_held(spark: Any, tmp_path: Path) -> None:
     """Files at any moment, also in new folders, are each read once and soon; a stop does not wait for the gate."""
-    monkeypatch.setattr(idle_gate, "GRAIN", 0.05)
-    monkeypatch.setattr(idle_gate, "_QUIET", 0.2)
+    soon = Limits(folder_grain=0.05, quiet=0.2)
     write(tmp_path / "s", [{"ts": at(0)}], 0)
     text = stream_sql("s", tmp_path / "s", maxFilesPerTrigger=None, recursiveFileLookup="true") + QUERY
-    run = session(spark, tmp_path / "ck", text).start(flush=True)
+    run = session(spark, tmp_path / "ck", text, limits=soon).start(flush=True)
     rows = lambda: sum(r.rows for r in run.reports)  # noqa: E731
     until(lambda: rows() == 1)
     assert run._gate is not None
@@ -102,12 +100,11 @@ def test_files_come_while_spark_is_held(spark: Any, tmp_path: Path, monkeypatch:
     assert run.results("q").arrow().column("n").to_pylist() == [5]
 
 
-def test_a_query_that_somebody_else_stops(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_somebody_else_stops(spark: Any, tmp_path: Path) -> None:
     """Whoever stops Spark's query while it is held gets through."""
-    monkeypatch.setattr(idle_gate, "GRAIN", 0.0)
-    monkeypatch.setattr(idle_gate, "_QUIET", 0.2)
+    soon = Limits(folder_grain=0.0, quiet=0.2)
     write(tmp_path / "s", [{"ts": at(0)}], 0)
-    run = session(spark, tmp_path / "ck", stream_sql("s", tmp_path / "s") + QUERY).start()
+    run = session(spark, tmp_path / "ck", stream_sql("s", tmp_path / "s") + QUERY, limits=soon).start()
     until(lambda: run._gate is not None and run._gate.held > 0)
     run._query.stop()
     assert run.wait(10)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
 
 SECOND = 1_000_000
@@ -37,7 +38,7 @@ def run_batches(checkpoint: str, readings: Path, limit: int | None = None) -> Lo
         version = readings.stat().st_size
         return [("a", version), ("b", version)]
 
-    run = LocalRun(SCRIPT, slots=2, path=checkpoint, tables={"t": read}, broadcast=limit)
+    run = LocalRun(SCRIPT, slots=2, path=checkpoint, tables={"t": read}, limits=SHIPPED if limit is None else Limits(broadcast_bytes=limit))
     print("started", flush=True)
     while run.manifest.batch_id + 1 < BATCHES:
         run.push(**make_batch(run.manifest.batch_id + 1))

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from headrace.kernels import divide_table
+from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
 
 SECOND = 1_000_000
@@ -77,14 +77,15 @@ def ask_duckdb(batch: list[tuple[Any, ...]], tables: dict[str, list[tuple[Any, .
 class World:
     """Tables that change, and runs that read them, each with its own limit."""
 
-    def __init__(self, folder: Path, limit: int | None) -> None:
+    def __init__(self, folder: Path, limit: int) -> None:
         self.tables: dict[str, list[tuple[Any, ...]]] = {"t": [], "other": []}
         self.path, self.limit, self.clock = str(folder), limit, 1000 * SECOND
+        self.limits = Limits(piece_bytes=200, range_bytes=150, broadcast_bytes=limit)
         self.run = self.start(2)
 
     def start(self, slots: int | None) -> LocalRun:
         given: dict[str, Callable[[], Any]] = {"t": lambda: self.tables["t"], "other": lambda: self.tables["other"]}
-        return LocalRun(SCRIPT, slots, path=self.path, clock=lambda: self.clock, tables=given, broadcast=self.limit)
+        return LocalRun(SCRIPT, slots, path=self.path, clock=lambda: self.clock, tables=given, limits=self.limits)
 
     def push(self, rows: list[tuple[Any, ...]], tables: dict[str, list[tuple[Any, ...]]]) -> None:
         self.tables, self.clock = tables, self.clock + SECOND
@@ -93,13 +94,11 @@ class World:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
 def test_divided_tables_answer_as_broadcast_ones_and_as_plain_sql(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, tmp_path: Path
 ) -> None:
     """Every kind of lookup, by two sets of keys of one table, types that differ, no value and no keys; slots and runs change."""
-    monkeypatch.setattr(divide_table, "PIECE_BYTES", 200)
-    monkeypatch.setattr(divide_table, "LARGEST_FILE", 150)
     rng = random.Random(seed)
-    worlds = [World(tmp_path / str(i), limit) for i, limit in enumerate((None, 0, 500))]
+    worlds = [World(tmp_path / str(i), limit) for i, limit in enumerate((SHIPPED.broadcast_bytes, 0, 500))]
     expected: dict[str, Counter[tuple[Any, ...]]] = {name: Counter() for name in ROWS}
     ways = set()
     for batch in range(7 if seed else 4):

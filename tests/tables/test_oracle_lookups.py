@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headrace.kernels import divide_table, operator
+from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
 
 SECOND = 1_000_000
@@ -83,19 +84,18 @@ def make_rows(rng: random.Random, start: int, spread: int) -> list[int]:
     return [max(0, start + rng.randint(-spread, 6)) * SECOND for _ in range(rng.randint(0, 6))]
 
 
-LIMITS = [None, 0, 90]  # every slot holds the table, none does, or as large as it happens to be
+LIMITS = [SHIPPED.broadcast_bytes, 0, 90]  # every slot holds the table, none does, or as large as it happens to be
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, *range(2, 12)))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_lookup_is_the_stream_with_the_columns_in_it(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, tmp_path: Path
 ) -> None:
     """Again and again every query over the lookup has the rows of the same query over the written-out stream."""
+    limits = Limits(piece_bytes=40, broadcast_bytes=LIMITS[seed % 3])  # many files
     if seed % 2:
-        monkeypatch.setattr(operator, "ROUND_ROWS", 2)  # many rounds of progress in a batch
-    monkeypatch.setattr(divide_table, "PIECE_BYTES", 40)  # many files
-    limit = LIMITS[seed % 3]
+        limits = replace(limits, round_rows=2)  # many rounds of progress in a batch
     rng = random.Random(seed)
     tables = {"t": make_table(rng)}
     clock = [1_000_000 * SECOND]
@@ -103,7 +103,7 @@ def test_a_lookup_is_the_stream_with_the_columns_in_it(
 
     def start(slots: int | None) -> LocalRun:
         given = {"t": lambda: tables["t"]}
-        return LocalRun(LOOKED_UP, slots, path=path, clock=lambda: clock[0], tables=given, broadcast=limit)
+        return LocalRun(LOOKED_UP, slots, path=path, clock=lambda: clock[0], tables=given, limits=limits)
 
     run, reference = start(slots), LocalRun(WRITTEN_OUT, clock=lambda: clock[0])
     used, read_at = tables["t"], clock[0]

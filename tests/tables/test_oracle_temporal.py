@@ -7,13 +7,15 @@ missing, and none came before it was certain.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.kernels import node_segments, operator
+from headrace.kernels import node_segments
+from headrace.program.limits import Limits
 from headrace.program.version_joins import VersionNode
 from headrace.testing import LocalRun
 from random_routes import scatter, shrink_pids
@@ -74,21 +76,19 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_versions_are_those_valid_at_the_time(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_are_those_valid_at_the_time(seed: int, tmp_path: Path) -> None:
     """Inner, left, with a residual, over itself, and under an aggregate: what Python finds, as soon as it is certain."""
-    monkeypatch.setattr(node_segments, "FAN_IN", 2)
-    monkeypatch.setattr(operator, "ROUND_ROWS", 2)  # many rounds of progress in a batch
     rng = random.Random(seed)
-    shrink_pids(random.Random(seed), monkeypatch)
+    limits = replace(shrink_pids(random.Random(seed)), fan_in=2, round_rows=2)  # many rounds of progress in a batch
     path = str(tmp_path / "checkpoint")
-    run = LocalRun(SCRIPT, rng.choice([1, 2, 3]), path=path)
+    run = LocalRun(SCRIPT, rng.choice([1, 2, 3]), path=path, limits=limits)
     orders: list[tuple[Any, ...]] = []
     versions: list[tuple[Any, ...]] = []
     times = {"o": 0, "r": 0}
     for batch in range(12):
         if rng.random() < 0.2:
             run.close()
-            run = LocalRun(SCRIPT, rng.choice([1, 2, 3]), path=path)
+            run = LocalRun(SCRIPT, rng.choice([1, 2, 3]), path=path, limits=limits)
         marks = {s: run.manifest.streams[s].low_watermark for s in "or"} if run.manifest.version else {"o": None, "r": None}
         for stream in "or":
             times[stream] += rng.choice([0, 0, 1, 2, 5])
@@ -115,10 +115,9 @@ def test_versions_are_those_valid_at_the_time(seed: int, tmp_path: Path, monkeyp
     run.close()
 
 
-def test_old_versions_and_answered_rows_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_versions_and_answered_rows_are_let_go_of() -> None:
     """However long a run lasts, it holds a few versions a key and the rows that wait."""
-    monkeypatch.setattr(node_segments, "FAN_IN", 2)
-    run = LocalRun(SCRIPT.split("CREATE QUERY l")[0], slots=1)
+    run = LocalRun(SCRIPT.split("CREATE QUERY l")[0], slots=1, limits=Limits(fan_in=2))
     for i in range(16):
         at = i * 10 * SECOND
         run.push(o=[(at, key, i) for key in "AB"], r=[(at + k, key, "x", i) for key in "AB" for k in range(3)])
@@ -210,21 +209,20 @@ def answer_windows(
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
 def test_results_of_windows_ask_for_versions_and_are_versions(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, tmp_path: Path
 ) -> None:
     """At the end of their window, on either side and on both; times are whole seconds, so versions meet the very end."""
-    monkeypatch.setattr(node_segments, "FAN_IN", 2)
-    monkeypatch.setattr(operator, "ROUND_ROWS", 2)
+    limits = Limits(fan_in=2, round_rows=2)
     rng = random.Random(seed)
     path = str(tmp_path / "checkpoint")
-    run = LocalRun(WINDOWED, rng.choice([1, 2, 3]), path=path)
+    run = LocalRun(WINDOWED, rng.choice([1, 2, 3]), path=path, limits=limits)
     orders: list[tuple[Any, ...]] = []
     rates: list[tuple[Any, ...]] = []
     now = 0
     for _ in range(9):
         if rng.random() < 0.3:
             run.close()
-            run = LocalRun(WINDOWED, rng.choice([1, 2, 3]), path=path)
+            run = LocalRun(WINDOWED, rng.choice([1, 2, 3]), path=path, limits=limits)
         now += rng.choice([0, 1, 3])
         new_orders = [(max(0, now - rng.randint(0, 3)) * SECOND, rng.choice(KEYS), rng.randint(0, 9)) for _ in range(rng.randint(0, 4))]
         new_rates = [

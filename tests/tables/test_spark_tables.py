@@ -11,7 +11,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import SourceError
-from headrace.kernels import divide_table
+from headrace.program.limits import Limits
 from spark_kit import drained, events, multiset, stream_sql, write, write_batches
 
 TABLE = "CREATE TABLE t (name STRING, k STRING) FROM 'csv' OPTIONS (path '{}', header 'true') REFRESH EVERY 1 SECOND;"
@@ -126,10 +126,9 @@ DIVIDED = {
 
 @pytest.mark.parametrize("limit", ["1k", pytest.param(None, marks=pytest.mark.slow)])
 def test_a_large_table_is_divided_in_tasks_and_answers_as_spark_does(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str | None
+    spark: Any, tmp_path: Path, limit: str | None
 ) -> None:
     """Days, prices and numbers of another type as keys, in a table of several files; the whole run equals a join of Spark."""
-    monkeypatch.setattr(divide_table, "PIECE_BYTES", 20_000)  # for the driver: several ranges
     write_batches(tmp_path / "s", rows := events(300, seconds=300), 2)
     frame = spark.sql("""
         SELECT date_add(DATE '2024-03-01', CAST(id % 25 AS INT)) AS day, id % 60 - 20 AS n, concat('name ', id) AS name,
@@ -141,7 +140,7 @@ def test_a_large_table_is_divided_in_tasks_and_answers_as_spark_does(
     if limit is not None:
         spark.conf.set("spark.headrace.table.broadcast", limit)
     try:
-        started = hr.Session(spark, checkpoint=tmp_path / "ck", slots=2)
+        started = hr.Session(spark, checkpoint=tmp_path / "ck", slots=2, limits=Limits(piece_bytes=20_000))  # several ranges
         started.sql(table + script)
         run = started.start(available_now=True, flush=True)
         run.wait()

@@ -12,6 +12,7 @@ import pytest
 from headrace.errors import CheckpointError, OptionError, SourceError
 from headrace.kernels import divide_table
 from headrace.optimizer.explain_plan import explain_plan
+from headrace.program.limits import Limits
 from headrace.state import TableFile, TableVersion, collect_garbage
 from headrace.state.arrow_blocks import forget_checks
 from headrace.testing import LocalRun
@@ -155,13 +156,12 @@ def list_files(run: LocalRun) -> list[str]:
     return run.store.list("tables")
 
 
-def test_a_table_over_the_limit_is_divided_and_one_under_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_over_the_limit_is_divided_and_one_under_it_is_not(tmp_path: Path) -> None:
     """Refreshes cross the limit in both directions; what no manifest needs goes, and the report says which way it was."""
-    monkeypatch.setattr(divide_table, "PIECE_BYTES", 1000)
     world, ways, small = World(tmp_path / "c"), [], [("a", "one")]
     large = [(f"key{i}", f"name {i}") for i in range(300)] + small
     run = LocalRun(
-        STREAM + TABLE + QUERY, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, broadcast=5000
+        STREAM + TABLE + QUERY, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, limits=Limits(broadcast_bytes=5000, piece_bytes=1000)
     )
     for i, rows in enumerate([small, large, small, large, large]):
         world.rows, world.clock = rows, world.clock + HOUR
@@ -181,7 +181,7 @@ def test_a_query_with_other_keys_has_its_own_copy_at_the_next_start(tmp_path: Pa
     script = STREAM + TABLE + QUERY
 
     def start(script: str) -> LocalRun:
-        return LocalRun(script, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, broadcast=0)
+        return LocalRun(script, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, limits=Limits(broadcast_bytes=0))
 
     run = start(script)
     first = run.push(s=[(1, "a")]).tables["t"].paths
@@ -200,7 +200,7 @@ def test_a_lookup_without_keys_in_a_large_table_is_answered_with_a_note(tmp_path
     """Every slot reads all of it; who reads the report is told so."""
     tables = {"t": [("a", "one"), ("b", "two"), (None, "three")]}
     script = STREAM + TABLE + QUERY + "CREATE QUERY p AS SELECT s.ts, t.name FROM s LEFT JOIN t ON s.k < t.k;"
-    run = LocalRun(script, tables=tables, broadcast=0)
+    run = LocalRun(script, tables=tables, limits=Limits(broadcast_bytes=0))
     run.push(s=[(1, "a"), (2, "b")])
     assert (run.rows("q"), run.rows("p")) == ([(1, "one"), (2, "two")], [(1, "two"), (2, None)])
     (note,) = run.manifest.report["notes"]
@@ -213,13 +213,12 @@ def test_a_refresh_that_dies_leaves_the_version_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     """Whether pieces or divided files were being written: nothing is committed, and what was written is garbage."""
-    monkeypatch.setattr(divide_table, "PIECE_BYTES", 10)
     world = World(tmp_path / "c")
     world.rows = [(k, f"old {k}") for k in "abcdef"]
 
     def start() -> LocalRun:
         return LocalRun(
-            STREAM + TABLE + QUERY, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, broadcast=0
+            STREAM + TABLE + QUERY, path=world.path, clock=lambda: world.clock, tables={"t": world.look}, limits=Limits(broadcast_bytes=0, piece_bytes=10)
         )
 
     run = start()

@@ -4,7 +4,7 @@ Flux lets a producer go on while one consumer has a burst, by a buffer in front 
 slots of a batch meet at a barrier, so a burst in one holds up all. A mini-partition that sits out a batch is behind: its
 rows wait as they came, and are processed later as if they had just come. The rule, for a slot and a batch:
 
-* a slot may have `TOLERANCE` times the mean rows of a slot, and `LEAST` in any case; while it has no more, nothing waits and
+* a slot may have `TOLERANCE` times the mean rows of a slot, and `least_rows` in any case; while it has no more, nothing waits and
   what waited is taken;
 * beyond, mini-partitions with `HOT` times the mean rows of a mini-partition sit out: the smallest that is enough, or else the
   largest and then on. Others never wait: they are not what is too much;
@@ -29,7 +29,6 @@ from headrace.program.messages import Absorb
 
 TOLERANCE = 1.2
 HOT = 4.0
-LEAST = 10_000
 PIECES = 8  # of the rows of a share
 MOST_PIECES = 64  # that the rows of a mini-partition are written in
 
@@ -44,16 +43,16 @@ class PidLoad:
     since: int  # microseconds; of one that is not behind, now
 
 
-def find_share(slot_mean: float) -> float:
+def find_share(slot_mean: float, least: int) -> float:
     """The rows that a slot may have in a batch before anything waits."""
-    return max(LEAST, TOLERANCE * slot_mean)
+    return max(least, TOLERANCE * slot_mean)
 
 
-def find_piece(busy: int, most: int) -> int:
+def find_piece(busy: int, most: int, least: int) -> int:
     """How many rows of a mini-partition are written together, and taken together, where the others of a slot
-    have `busy` rows and no mini-partition has more than `most` to write.
+    have `busy` rows and no mini-partition has more than `most` to write; `least` rows a slot may have in any case.
     """
-    return max(1, int(find_share(busy)) // PIECES, -(-most // MOST_PIECES))
+    return max(1, int(find_share(busy, least)) // PIECES, -(-most // MOST_PIECES))
 
 
 def find_room(share: float, busy: int, piece: int) -> float:
@@ -66,7 +65,7 @@ def choose_deferred(
 ) -> frozenset[int]:
     """The mini-partitions of a slot that sit out a batch with so many rows by slot and by mini-partition, on average."""
     every = list(loads)
-    most = find_share(slot_mean)
+    most = find_share(slot_mean, absorb.least)
     excess = sum(one.rows for one in every) - most
     if slot_mean <= 0 or excess <= 0:
         return frozenset()

@@ -12,19 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-SHARE = 0.5  # of the memory of a slot that state and input of a group may take; the rest is for what is made of them
-
-
-def find_limit(memory: int) -> float:
-    """Bytes of state and input that a group may have in a slot with so much memory."""
-    return memory * SHARE
-
 
 def rotate_pids(
-    pids: Collection[int], sizes: Mapping[int, int], memory: int | None
+    pids: Collection[int], sizes: Mapping[int, int], limit: float | None
 ) -> list[frozenset[int]]:
-    """Mini-partitions with state and input of these bytes, in groups that fit; one that does not fit is a group of its own."""
-    limit = None if memory is None else find_limit(memory)
+    """Mini-partitions with state and input of these bytes, in groups of `limit` bytes; one with more is a group of its own."""
     if limit is None or sum(sizes.get(pid, 0) for pid in pids) <= limit:
         return [frozenset(pids)]
     groups: list[list[int]] = [[]]

@@ -24,6 +24,7 @@ from headrace.balance.seconds_model import price_pids
 from headrace.balance.split_hot import SPLIT_ABOVE
 from headrace.balance.statistics import Activity, Floats, measure_imbalance
 from headrace.program.dealt_tables import DealtTable
+from headrace.program.limits import SHIPPED
 from headrace.program.messages import NodeActivity, Orders, SlotReport
 from headrace.state import Manifest, rescale
 from headrace.state.dealt_route import list_dealt
@@ -31,7 +32,6 @@ from headrace.state.leaf_numbers import describe_leaf, list_numbers
 from headrace.state.split_route import Leaf, SplitRoute, list_leaves
 
 NAMED_FROM, MOST_NAMED = 0.2, 3  # of a hot mini-partition's rows; keys in one batch's notes
-NAMED_ROWS = 10_000  # of a batch, to look for hot keys in: of a few rows most are of some key
 SPLITTING = ("headrace",)  # policies that split what is too hot to move; the paper's are as written
 
 
@@ -39,11 +39,17 @@ class Balancer:
     """Chooses the route of every batch, by a policy."""
 
     def __init__(
-        self, policy: str, splits: bool = True, tables: Mapping[str, DealtTable] = MappingProxyType({})
+        self,
+        policy: str,
+        splits: bool = True,
+        tables: Mapping[str, DealtTable] = MappingProxyType({}),
+        named_rows: int = SHIPPED.named_rows,
     ) -> None:
-        """`splits`: whether the mini-partitions of all rows follow from their keys; `tables`: which may be dealt."""
+        """`splits`: whether the mini-partitions of all rows follow from their keys; `tables`: which may be dealt; `named_rows`:
+        how many a batch has whose hot keys are named.
+        """
         find_policy(policy)
-        self.policy, self._tables = policy, tables
+        self.policy, self._tables, self._named_rows = policy, tables, named_rows
         copied = {name: table.copied for name, table in tables.items() if table.obstacle is None}
         self._state = ControllerState(policy, splits=splits and policy in SPLITTING, copied=copied)
         self._left: tuple[Leaf, ...] = ()  # hot groups that were told to stay in one slot
@@ -92,7 +98,7 @@ class Balancer:
             self._state = self._step.state
         self._step = self._asked = None
         self._seen, self._activity = (load.seen, load.activity) if load.reports else (None, {})
-        self._leaves, self.hot = load.leaves, load.find_hot()
+        self._leaves, self.hot = load.leaves, load.find_hot(self._named_rows)
 
     def describe(self, orders: Orders, reports: Sequence[SlotReport], labels: Mapping[str, str]) -> list[str]:
         """What is split or made whole before the batch, and its hot keys, in words."""
@@ -163,10 +169,10 @@ class BatchLoad:
         fitted = self._seconds
         return fitted if fitted is not None and fitted.any() else self.seen.pids.rows
 
-    def find_hot(self) -> frozenset[int]:
-        """Mini-partitions, or some of their parts, that are near a slot's share."""
+    def find_hot(self, least: int) -> frozenset[int]:
+        """Mini-partitions, or some of their parts, that are near a slot's share, if a batch has `least` rows."""
         work, slots = self.work, self.seen.slots.count
-        if slots < 2 or not work.any() or self.seen.pids.rows.sum() < NAMED_ROWS:
+        if slots < 2 or not work.any() or self.seen.pids.rows.sum() < least:
             return frozenset()
         hot = np.flatnonzero(work * slots > SPLIT_ABOVE * work.sum())
         return frozenset(self.leaves[int(at)].pid for at in hot)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import pyarrow as pa
@@ -17,6 +18,7 @@ from headrace import __version__
 from headrace.errors import InternalError
 from headrace.kernels.merge_reports import list_live
 from headrace.program.dealt_tables import find_dealt_tables
+from headrace.program.limits import SHIPPED, Limits
 from headrace.program.messages import (
     Absorb,
     Files,
@@ -53,6 +55,31 @@ ENGINE = {
 }  # what has written a manifest
 
 
+@dataclass(frozen=True)
+class TaskTerms:
+    """What tasks are told in every batch of a run."""
+
+    memory: int | None = None
+    scratch: str | None = None
+    preaggregate: bool = True
+    absorb: Absorb | None = None  # None: no row waits
+    limits: Limits = SHIPPED
+
+
+@dataclass(frozen=True)
+class BatchInput:
+    """What the driver has found out or decided for one batch."""
+
+    route: SplitRoute
+    slots: int
+    now: int  # the clock, microseconds
+    since: int = 0  # and when the run began
+    flush: bool = False
+    told: Mapping[str, Observation] = field(default_factory=dict)  # beside the streams
+    tables: Mapping[str, TableVersion] = field(default_factory=dict)
+    hot: frozenset[int] = frozenset()
+
+
 def make_first_manifest(program: Program, slots: int) -> Manifest:
     """The state before anything was committed (version 0, never written)."""
     return Manifest(
@@ -71,25 +98,12 @@ def make_first_manifest(program: Program, slots: int) -> Manifest:
 
 
 def make_orders(
-    manifest: Manifest,
-    program: Program,
-    store: Store,
-    route: SplitRoute,
-    slots: int,
-    born: Mapping[str, int],
-    flush: bool = False,
-    memory: int | None = None,
-    scratch: str | None = None,
-    now: int | None = None,
-    since: int = 0,
-    told: Mapping[str, Observation] | None = None,
-    tables: Mapping[str, TableVersion] | None = None,
-    preaggregate: bool = True,
-    hot: frozenset[int] = frozenset(),
-    absorb: Absorb | None = None,
+    manifest: Manifest, program: Program, store: Store, born: Mapping[str, int], seen: BatchInput, terms: TaskTerms
 ) -> Orders:
-    """The orders for the batch that follows `manifest`, on a route over `slots` slots."""
-    route = _check_dealing(manifest, program, route, absorb)
+    """The orders for the batch that follows `manifest`."""
+    absorb = None if terms.absorb is None else replace(terms.absorb, pace=seen.now - manifest.clock)
+    slots = seen.slots
+    route = _check_dealing(manifest, program, seen.route, absorb)
     if manifest.waiting and list_numbers(route) != list_numbers(
         manifest.route
     ):  # nothing is split while rows of it wait
@@ -111,17 +125,18 @@ def make_orders(
         segments=segments,
         stale=stale,
         copies=list_copies(manifest.route, route),
-        now=max(int(time.time() * 1_000_000) if now is None else now, manifest.clock),
+        now=max(seen.now, manifest.clock),
         born=born,
-        flush=find_flush(program, {n: s.max_seen for n, s in states.items()}) if flush else None,
-        memory=memory,
-        scratch=scratch,
-        since=since,
-        told=told or {},
-        tables=tables or {},
-        preaggregate=preaggregate,
-        hot=hot,
+        flush=find_flush(program, {n: s.max_seen for n, s in states.items()}) if seen.flush else None,
+        memory=terms.memory,
+        scratch=terms.scratch,
+        since=seen.since,
+        told=seen.told,
+        tables=seen.tables,
+        preaggregate=terms.preaggregate,
+        hot=seen.hot,
         absorb=absorb,
+        limits=terms.limits,
         waiting=manifest.waiting,
         marks=manifest.marks,
     )

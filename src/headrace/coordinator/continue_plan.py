@@ -15,18 +15,20 @@ from headrace.errors import CheckpointError
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Settings
+from headrace.program.limits import SHIPPED, Limits
 from headrace.sql import parse_query
 from headrace.sql.bind import Binder
 from headrace.state import ManifestLog, Store
 
 
 def continue_settings(
-    store: Store, old: plan_file.PlanFile | None, file: plan_file.PlanFile, graph: Graph
+    store: Store, old: plan_file.PlanFile | None, file: plan_file.PlanFile, graph: Graph, limits: Limits = SHIPPED
 ) -> Settings:
     """What the plan of `graph` takes from the checkpoint: `old` is its plan file, `file` the same with what is new."""
     settled = max(old.generations.values(), default=-1) if old is not None else -1
     grown = old is not None and file.queries.keys() != old.queries.keys()
     return Settings(
+        pids=limits.mini_partitions,
         generations=file.generations,
         retired=file.retired,
         time_zone=file.time_zone,
@@ -35,7 +37,7 @@ def continue_settings(
         by_expressions=file.by_expressions,
         by_folder=None if file.by_folder is None else frozenset(file.by_folder),
         placements=file.placed,
-        measured=read_measured_rates(store, graph) if grown else None,
+        measured=read_measured_rates(store, graph, limits.measured_batches) if grown else None,
         settled=settled,
     )
 

@@ -10,16 +10,16 @@ Spark's loop (`loop.py`) and the in-process runner of `headrace.testing` differ 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.balance.controller import find_policy
 from headrace.coordinator import plan_file
 from headrace.coordinator.balancer import Balancer
 from headrace.coordinator.batch_report import make_report
 from headrace.coordinator.commit import (
+    BatchInput,
+    TaskTerms,
     brings_results,
     can_flush,
     make_first_manifest,
@@ -32,13 +32,12 @@ from headrace.coordinator.delivery import Delivery
 from headrace.coordinator.folder_watch import FolderWatch
 from headrace.coordinator.housekeeping import Housekeeping
 from headrace.coordinator.input_watch import InputWatch
+from headrace.coordinator.run_options import Engine, RunOptions
 from headrace.coordinator.slot_follower import SlotFollower
-from headrace.coordinator.table_versions import TableReader, TableVersions
+from headrace.coordinator.table_versions import TableVersions
 from headrace.errors import InternalError, OptionError
 from headrace.logical.graph import Graph
-from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, optimize
-from headrace.optimizer.plan import Typer
 from headrace.physical.lower import lower
 from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.fold_progress import fold_progress
@@ -48,14 +47,10 @@ from headrace.program.waiting_obstacle import find_waiting_obstacle
 from headrace.progress import Observation
 from headrace.report.model import BatchReport
 from headrace.sql.error_places import suggest
-from headrace.state import CheckpointLock, Manifest, ManifestLog, Retention, Store, protect_checkpoint
+from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, protect_checkpoint
 from headrace.state.folder_numbers import spread_number
-from headrace.state.slot_requests import SlotRequests, forget_requests, read_requests, request_slots
+from headrace.state.slot_requests import AUTO, SlotRequests, forget_requests, read_requests, request_slots
 
-COLLECT_EVERY = 50  # batches between two compactions
-GRACE = 600.0  # seconds that an unneeded file is left alone, for readers that began before
-WAITING_BYTES = 256 << 20  # of rows that may wait in a slot
-BALANCE = "headrace"  # the policy, unless another is asked for
 _ONE_FOLDER = (
     "partitioned by: all files came in one folder, so one slot reads them all. Put each part of the stream into "
     "a folder of its own, or begin a new checkpoint: a run that finds the files so exchanges their rows"
@@ -74,34 +69,40 @@ class Driver:
         program: Program,
         file: plan_file.PlanFile,
         slots: int,
-        balance: str = BALANCE,
+        options: RunOptions,
+        engine: Engine,
     ) -> None:
         self.store, self.lock, self.log, self.file = store, lock, log, file
         self.plan, self.program, self.slots = plan, program, slots
+        self.options, self.engine = options, engine
         self.manifest: Manifest = log.latest() or make_first_manifest(program, slots)
-        self.delivery: Delivery | None = None
-        self.memory: int | None = None  # bytes for a slot's DuckDB
-        self.scratch: str | None = None
-        self.preaggregate = True  # whether source tasks send groups or rows
-        self.retention = Retention()
-        self.in_background = True
+        self.delivery = Delivery(store, log, list(engine.sinks))
         self.housekeeping = Housekeeping(store, lock.check)
+        self._retention = replace(options.limits.compaction, retain=options.retain)
         self._born = {n: b for n, b in file.born.items() if b is not None}
         self._unneeded: set[str] = set()  # segments the version before the last still names
-        self.clock: Callable[[], int] = lambda: int(time.time() * 1_000_000)
-        self.read_bounds: Callable[[], Mapping[str, Observation]] | None = None  # told beside the streams
         self.tables: TableVersions | None = None  # None: the set reads no static table
-        self._since = self.clock()
+        self._since = engine.clock()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
         splits = not program.keeps_folders()
-        self.balancer = Balancer(balance, splits, find_dealt_tables(program))
+        dealt = find_dealt_tables(program)
+        self.balancer = Balancer(options.balance, splits, dealt, options.limits.named_rows)
         self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
+        if options.slots == AUTO and engine.read_capacity is not None:
+            self.follower = SlotFollower(engine.read_capacity, program.pids, options.trigger.seconds)
         self._requests = SlotRequests()
         self.folder_watch = FolderWatch(program)
-        self._absorb: int | None = None  # microseconds that rows of a burst may wait; None: not at all
         self._notes: tuple[str, ...] = ()  # for the report of the next batch
         self._warned = False  # of files in one folder
         self.input_watch = InputWatch(store, plan.graph)
+        absorb = None
+        if options.absorb is not None:
+            absorb = Absorb(options.absorb, options.limits.waiting_bytes, least=options.limits.least_rows)
+            self.balancer.stop_dealing()
+            obstacle = find_waiting_obstacle(program)
+            if obstacle is not None:
+                self._notes += (f"absorb: no row waits in this set, because {obstacle}",)
+        self._terms = TaskTerms(engine.memory, engine.scratch, options.preaggregate, absorb, options.limits)
 
     @property
     def graph(self) -> Graph:
@@ -114,26 +115,11 @@ class Driver:
             self.slots, self.follower = self._requests.slots, None
         elif self.follower is not None:
             self.slots = self.follower.choose(self.manifest.slots)
-        now = self.clock()
+        now = self.engine.clock()
         tables = self.tables.choose(self.manifest.version + 1, now) if self.tables is not None else {}
-        return make_orders(
-            self.manifest,
-            self.program,
-            self.store,
-            self.balancer.choose_route(self.manifest, self.slots),
-            self.slots,
-            self._born,
-            flush,
-            self.memory,
-            self.scratch,
-            now,
-            self._since,
-            self.told,
-            tables,
-            self.preaggregate,
-            self.balancer.hot,
-            None if self._absorb is None else Absorb(self._absorb, WAITING_BYTES, now - self.manifest.clock),
-        )
+        route = self.balancer.choose_route(self.manifest, self.slots)
+        seen = BatchInput(route, self.slots, now, self._since, flush, self.told, tables, self.balancer.hot)
+        return make_orders(self.manifest, self.program, self.store, self._born, seen, self._terms)
 
     def number_folders(self, names: Iterable[str]) -> dict[str, int]:
         """The mini-partition of every folder of sources; new ones get the next numbers, for good."""
@@ -146,50 +132,39 @@ class Driver:
             name: spread_number(number, self.program.pids) for number, name in enumerate(self.file.folders)
         }
 
-    def absorb_bursts(self, time: int) -> None:
-        """Let rows of mini-partitions with a burst wait, at most so many microseconds."""
-        self._absorb = time
-        self.balancer.stop_dealing()
-        obstacle = find_waiting_obstacle(self.program)
-        if obstacle is not None:
-            self._notes += (f"absorb: no row waits in this set, because {obstacle}",)
-
-    @property
-    def absorb(self) -> int | None:
-        """How long rows of a burst may wait, in microseconds; None if not at all."""
-        return self._absorb
-
     def is_overdue(self) -> bool:
         """Whether rows have waited as long as they may, and no batch came that took them."""
-        limit = 0 if self._absorb is None else self._absorb
-        return any(self.clock() >= one.since + limit for one in self.manifest.waiting.values())
+        limit = self.options.absorb or 0
+        return any(self.engine.clock() >= one.since + limit for one in self.manifest.waiting.values())
 
     def rescale(self, slots: int) -> None:
         """Go on with another number of slots from the next batch on."""
         request_slots(self.store, slots)
 
-    def use_tables(self, reader: TableReader, limit: int | None = None) -> None:
-        """Who reads the static tables that the set looks up, and how many bytes every slot may hold of one; they are read now
-        for the first time.
-        """
+    def begin(self) -> None:
+        """The run begins: the plan is kept, sinks are given what they have missed, tables are read for the first time."""
+        self.file.save(self.store)
+        self.delivery.catch_up()
         looked_up = [self.graph.tables[use.table] for use in self.program.static_tables()]
         if looked_up:
+            reader, limits = self.engine.tables, self.options.limits
+            assert reader is not None
             self.tables = TableVersions(
-                self.store, looked_up, self.program, reader, self.manifest.tables, limit, self.memory
+                self.store, looked_up, self.program, reader, self.manifest.tables, limits, self.engine.memory
             )
-            self.tables.choose(self.manifest.version + 1, self.clock())
+            self.tables.choose(self.manifest.version + 1, self.engine.clock())
+        self._listen()
 
-    def listen(self) -> None:
-        """The run begins: silence counts from now on, and what is told beside the streams is read. A batch that Spark has
-        planned already must not be bound by what was told after.
+    def _listen(self) -> None:
+        """Silence counts from now on, and what is told beside the streams is read. A batch that Spark has planned already must
+        not be bound by what was told after.
         """
-        self._since = self.clock()
+        self._since = self.engine.clock()
         if not self.store.exists(f"spark/offsets/{self.manifest.batch_id + 1}"):
             self._read_bounds()
 
     def _read_bounds(self) -> None:
-        if self.read_bounds is not None:
-            self.told = self.read_bounds()
+        self.told = self.engine.read_bounds()
 
     def make_heartbeat(self) -> Orders | None:
         """The orders of a batch without rows, if rows wait, or if the clock or what was told completes a window. Otherwise what
@@ -240,8 +215,7 @@ class Driver:
         for path in self._requests.paths:
             self.store.delete(path)
         self._requests = SlotRequests()
-        if self.delivery is not None:
-            self.delivery.deliver(manifest)
+        self.delivery.deliver(manifest)
         self._tidy(before)
         self._read_bounds()
         return report
@@ -254,16 +228,15 @@ class Driver:
         if self.housekeeping.changed.is_set():
             self.housekeeping.changed.clear()
             self.log.refresh()
-        if self.manifest.version % COLLECT_EVERY == 0:
+        if self.manifest.version % self.options.limits.compact_every == 0:
             self.compact()
 
     def compact(self) -> None:
         """Keep the checkpoint small."""
-        policy = replace(self.retention, grace=GRACE)
-        if self.in_background:
-            self.housekeeping.start(policy)
+        if self.engine.in_background:
+            self.housekeeping.start(self._retention)
         else:
-            self.housekeeping.compact(policy)
+            self.housekeeping.compact(self._retention)
 
     def close(self) -> None:
         self.housekeeping.close()
@@ -287,32 +260,10 @@ class Driver:
         )
 
 
-def open_driver(
-    store: Store,
-    graph: Graph,
-    make_typer: Callable[[Graph], Typer],
-    user: Mapping[str, UserAggregate] | None = None,
-    slots: int | None = None,
-    usual_slots: int = 1,
-    time_zone: str = "UTC",
-    spark_reads: str = "",
-    folders: Mapping[str, str] | None = None,
-    check: Callable[[Manifest | None], None] = lambda latest: None,
-    balance: str = BALANCE,
-    partition_by: str | None = None,
-    by_folder: frozenset[str] | None = None,
-    flat: frozenset[str] = frozenset(),
-    share: str | None = None,
-) -> Driver:
-    """The driver of a set on the checkpoint in `store`, which is ours alone from here on. `slots` is how many
-    are wanted, whatever was requested before; else as many as the checkpoint has, or `usual_slots`. `check`
-    may refuse what was last committed. `by_folder` are the streams whose folders are kept apart, unless the
-    checkpoint knows; None: those that can be, but not those whose files lie `flat` in one folder. `share` is who
-    else may look into the checkpoint (`state/share.py`).
-    """
-    find_policy(balance)
-    functions = {name.lower(): one for name, one in (user or {}).items()}
-    protect_checkpoint(store, share)
+def open_driver(store: Store, graph: Graph, engine: Engine, options: RunOptions) -> Driver:
+    """The driver of a set on the checkpoint in `store`, which is ours alone from here on."""
+    functions = {name.lower(): one for name, one in engine.user.items()}
+    protect_checkpoint(store, options.share)
     lock = CheckpointLock(store)
     lock.acquire()
     try:
@@ -321,21 +272,22 @@ def open_driver(
         if old is not None and latest is None:
             plan_file.take_over(store, old, graph)
             old = None
-        check(latest)
-        file = plan_file.reconcile(store, old, graph, time_zone, partition_by)
+        engine.check(latest)
+        file = plan_file.reconcile(store, old, graph, engine.time_zone, options.partition_by)
         graph = restore_order(graph, file, functions)
-        settings = continue_settings(store, old, file, graph)
-        settings = replace(settings, user=functions, spark_reads=spark_reads, folders=folders or {})
+        settings = continue_settings(store, old, file, graph, options.limits)
+        settings = replace(settings, user=functions, spark_reads=engine.spark_reads, folders=engine.folders)
         if settings.by_folder is None:
-            settings = replace(settings, by_folder=by_folder, flat=flat)
-        plan = optimize(graph, make_typer(graph), settings)
+            settings = replace(settings, by_folder=engine.by_folder, flat=engine.flat)
+        plan = optimize(graph, engine.make_typer(graph), settings)
         program = lower(plan)
         plan_file.settle(store, file, plan, program, latest)
-        if slots is None:
-            slots = latest.slots if latest is not None else usual_slots
-        else:
+        slots = options.wanted_slots
+        if options.slots is not None:
             forget_requests(store)
-        return Driver(store, lock, log, plan, program, file, slots, balance)
+        if slots is None:
+            slots = latest.slots if latest is not None else engine.usual_slots
+        return Driver(store, lock, log, plan, program, file, slots, options, engine)
     except BaseException:
         lock.release()
         raise

@@ -18,18 +18,20 @@ from headrace.coordinator import plan_file
 from headrace.coordinator.committed_results import schema_of
 from headrace.logical.graph import Graph
 from headrace.partitioning.plan_cost import EPOCH, NodeStatistics, RateStatistics
+from headrace.program.limits import SHIPPED
 from headrace.report.model import BatchReport
 from headrace.state import ManifestLog, Store
 
-LAST = 20  # batches
 _TEXT = 20.0  # bytes of a value that has no fixed width
 
 
-def read_measured_rates(store: Store, graph: Graph) -> RateStatistics | None:
-    """What the last batches of a checkpoint measured of a set; None if there was no row yet."""
+def read_measured_rates(
+    store: Store, graph: Graph, last: int = SHIPPED.measured_batches
+) -> RateStatistics | None:
+    """What the `last` batches of a checkpoint measured of a set; None if there was no row yet."""
     file = plan_file.load(store)
     log = ManifestLog(store)
-    manifests = [log.read(v) for v in log.versions()[-LAST:]] if file is not None else []
+    manifests = [log.read(v) for v in log.versions()[-last:]] if file is not None else []
     reports = [BatchReport.from_json(m.report) for m in manifests if m.report]
     rows = sum(r.rows for r in reports)
     seconds = reports[-1].started_at + reports[-1].seconds - reports[0].started_at if reports else 0.0

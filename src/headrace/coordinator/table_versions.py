@@ -25,24 +25,22 @@ import duckdb
 import pyarrow as pa
 
 from headrace.errors import HeadraceError, SourceError
-from headrace.kernels import divide_table
 from headrace.kernels.divide_table import is_whole, read_table_file, write_whole
 from headrace.logical.graph import StaticTable
+from headrace.program.limits import Limits
 from headrace.program.program import Program
 from headrace.program.step import TableUse
 from headrace.program.table_division import TableDivision, TablePiece, name_copy
 from headrace.state import Store, TableFile, TableVersion
-
-BROADCAST = 64 << 20  # bytes of the largest table that every slot holds, unless another limit is given
 
 
 class TableReader(Protocol):
     """Whoever reads and divides tables: Spark's tasks, or this process."""
 
     def write_pieces(
-        self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str
+        self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str, most: int
     ) -> list[TablePiece]:
-        """These columns of all rows, in files whose paths begin with `prefix`."""
+        """These columns of all rows, in files of `most` bytes whose paths begin with `prefix`."""
 
     def read_empty(self, table: StaticTable, columns: Sequence[str]) -> pa.Table:
         """No rows, in the types of those that `write_pieces` writes."""
@@ -52,7 +50,7 @@ class TableReader(Protocol):
 
 
 class TableVersions:
-    """The tables of a set, each read by `reader` and divided if it has more than `limit` bytes."""
+    """The tables of a set, each read by `reader` and divided if it has more bytes than every slot may hold."""
 
     def __init__(
         self,
@@ -61,12 +59,12 @@ class TableVersions:
         program: Program,
         reader: TableReader,
         before: Mapping[str, TableVersion],
-        limit: int | None = None,
+        limits: Limits,
         memory: int | None = None,
     ) -> None:
         self._store, self._reader, self._program, self._memory = store, reader, program, memory
         self._tables = {t.name: t for t in tables}
-        self._limit = BROADCAST if limit is None else limit
+        self._limits = limits
         self._before = before  # versions that the last manifest names
         self.chosen: dict[str, TableVersion] = {}  # for the batch under way
 
@@ -89,9 +87,9 @@ class TableVersions:
     ) -> TableVersion:
         columns = use.columns or table.columns[:1]
         prefix = f"tables/{table.name}/{version:012d}-"
-        pieces = self._reader.write_pieces(table, columns, self._store, prefix)
+        pieces = self._reader.write_pieces(table, columns, self._store, prefix, self._limits.piece_bytes)
         size = sum(p.bytes for p in pieces)
-        divided = size > self._limit
+        divided = size > self._limits.broadcast_bytes
         digest = _digest(columns, pieces, self._program.pids, use.keys if divided else ())
         known = last or self._find_before(table.name)
         if known is not None and (digest, divided) == (known.digest, known.divided):
@@ -131,7 +129,7 @@ class TableVersions:
         if not keys:
             return files
         size = sum(p.bytes for p in pieces)
-        ranges = min(max(1, -(-size // divide_table.PIECE_BYTES)), self._program.pids)
+        ranges = min(max(1, -(-size // self._limits.piece_bytes)), self._program.pids)
         division = TableDivision(
             self._store,
             prefix,
@@ -140,6 +138,7 @@ class TableVersions:
             ranges,
             self._program.pids,
             self._program.time_zone,
+            self._limits,
             self._memory,
         )
         return (*files, *self._reader.divide(division))

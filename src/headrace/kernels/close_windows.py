@@ -31,11 +31,6 @@ from headrace.program.aggregations import PaneNode
 from headrace.windows import Runs, WindowSpec
 
 _SIMPLE = re.compile(r"([^p]*)\b(sum|min|max|bit_or|bit_and|bit_xor|bool_and|bool_or)\((p\d+)\)([^p]*)")
-CHUNK = 6  # runs to one pass of filters
-OVERLAP = 3  # runs a block is in, on average, from which copies cost more than filters
-FEW = 200_000  # copies of rows that are made sooner than filters are planned
-FILTERED_RUNS = 48  # more than these are a tree
-SMALL = 20_000  # pane rows below which one long statement is quicker than several with tables between them
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -63,9 +58,10 @@ def define_closed(
     merges = [_SIMPLE.fullmatch(m) for m in node.merges]
     simple = [m for m in merges if m is not None]
     before: list[str] = []
-    if once or copies < FEW:
+    limits = space.limits.close
+    if once or copies < limits.few_copies:
         merged = _copy(space, node, rows, low, high, once, view)
-    elif len(runs) <= FILTERED_RUNS and len(simple) == len(merges) and _overlap(low, high) >= OVERLAP:
+    elif len(runs) <= limits.filtered_runs and len(simple) == len(merges) and _overlap(low, high) >= limits.overlap:
         before, merged = _filter(space, node, rows, low, high, simple, view)
     elif len(pairs := _decompose(runs)) * 2 < int((runs.high - runs.low).sum()):
         merged = _tree(space, node, rows, pairs, view)
@@ -135,8 +131,9 @@ def _filter(
     tables = [(f"b_{view}", blocks)]
     selects: list[str] = []
     runs = int(spans[1].max())
-    for start in range(0, runs, CHUNK):
-        chunk = range(start, min(start + CHUNK, runs))
+    step = space.limits.close.runs_per_pass
+    for start in range(0, runs, step):
+        chunk = range(start, min(start + step, runs))
         aggregates: list[str] = []
         for run in chunk:
             inside = np.flatnonzero((spans[0] <= run) & (run < spans[1]))  # blocks in order: a run of them
@@ -151,7 +148,7 @@ def _filter(
         tables.append((f"g_{view}_{start}", sql))
     outer = [f"{m[1]}{p}{m[4]} AS {p}" for m, p in zip(merges, partials, strict=True)]
     merged = f"SELECT {', '.join([*keys, *outer, '_run'])} FROM ({' UNION ALL '.join(selects)})"
-    if int(rows.sizes.sum()) < SMALL:
+    if int(rows.sizes.sum()) < space.limits.close.short_rows:
         return [f"{name} AS MATERIALIZED ({sql})" for name, sql in tables], merged
     for name, sql in tables:
         space.store(name, sql)

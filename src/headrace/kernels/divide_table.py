@@ -28,12 +28,10 @@ from headrace.errors import CheckpointError
 from headrace.kernels.connection import connect, fetch_arrow
 from headrace.program.table_division import TableDivision, TablePiece, name_copy
 from headrace.state import Store, TableFile
-from headrace.state.arrow_blocks import BLOCK_BYTES, BlockFile, cut_blocks, write_blocks
+from headrace.state.arrow_blocks import BlockFile, cut_blocks, write_blocks
 from headrace.state.checksums import DamagedFile
 from headrace.state.disk_faults import join
 
-PIECE_BYTES = 64 << 20
-LARGEST_FILE = 4 * PIECE_BYTES  # where keys are so uneven that one range has far more rows than another
 PLACE = "_headrace_place"
 SHIFT = 48
 
@@ -47,16 +45,15 @@ def place_sql(keys: Sequence[str], pids: int) -> str:
 
 
 # -- reading --------------------
-def write_pieces(store: Store, prefix: str, batches: Iterable[pa.RecordBatch]) -> Iterator[TablePiece]:
-    """Rows as they come, in files."""
-    for rows in group_by_size(pa.Table.from_batches([batch]) for batch in batches):
+def write_pieces(store: Store, prefix: str, batches: Iterable[pa.RecordBatch], most: int) -> Iterator[TablePiece]:
+    """Rows as they come, in files of `most` bytes."""
+    for rows in group_by_size((pa.Table.from_batches([batch]) for batch in batches), most):
         file = write_whole(store, f"{prefix}{uuid.uuid4().hex}.arrow", rows)
         yield TablePiece(file, rows.num_rows, rows.nbytes, digest_rows(rows))
 
 
-def group_by_size(tables: Iterable[pa.Table], limit: int | None = None) -> Iterator[pa.Table]:
+def group_by_size(tables: Iterable[pa.Table], limit: int) -> Iterator[pa.Table]:
     """Tables put together until they have so many bytes; none that is empty."""
-    limit = PIECE_BYTES if limit is None else limit
     held: list[pa.Table] = []
     size = 0
     for table in tables:
@@ -105,16 +102,17 @@ def split_piece(division: TableDivision, number: int) -> Iterator[tuple[int, pa.
 def write_divided(division: TableDivision, target: int, tables: Iterable[pa.Table]) -> Iterator[TableFile]:
     """The rows of one target as files sorted by place."""
     copy = name_copy(division.keys[target // division.ranges])
-    for rows in group_by_size(tables, LARGEST_FILE):
-        yield write_sorted(division.store, f"{division.prefix}{copy}-{uuid.uuid4().hex}.arrow", copy, rows)
+    for rows in group_by_size(tables, division.limits.range_bytes):
+        path = f"{division.prefix}{copy}-{uuid.uuid4().hex}.arrow"
+        yield write_sorted(division.store, path, copy, rows, division.limits.block_bytes)
 
 
-def write_sorted(store: Store, path: str, copy: str, rows: pa.Table) -> TableFile:
+def write_sorted(store: Store, path: str, copy: str, rows: pa.Table, block: int) -> TableFile:
     """A file of a divided copy, durable when it returns."""
     table = rows.take(pa.array(np.argsort(rows[PLACE].to_numpy(), kind="stable"))).combine_chunks()
     places = table[PLACE].to_numpy()
     ends = (np.flatnonzero(np.diff(places >> np.uint64(SHIFT))) + 1).tolist()
-    cuts = cut_blocks(ends, table, BLOCK_BYTES if store.is_local else 0)
+    cuts = cut_blocks(ends, table, block if store.is_local else 0)
     bounds = [[int(places[a]), int(places[b - 1])] for a, b in pairwise([0, *cuts])]
     seal = write_blocks(store, path, table, cuts, bounds)
     store.sync([path])

@@ -34,8 +34,6 @@ from headrace.progress import LOWEST
 from headrace.progress.advance_program import Interval
 from headrace.windows import Sliding
 
-SPREAD = 4  # how many times the band rows must be spread over for buckets to pay
-
 Complete = Sequence[Interval]  # by input: from where on rows are incomplete, before the batch and after it
 
 
@@ -162,7 +160,7 @@ class _Round:
     def _find_width(self, span: tuple[int, int], one: int, other: int) -> int | None:
         bounds = self.step.bounds
         width = bounds.reach(one, other) + bounds.reach(other, one) + 1
-        if bounds.windows or (self.step.keys and span[1] - span[0] < SPREAD * width):
+        if bounds.windows or (self.step.keys and span[1] - span[0] < self.space.limits.bucket_spread * width):
             return None
         return width
 

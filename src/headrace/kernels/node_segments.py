@@ -5,8 +5,8 @@ rule, `Operator.needed_from`:
 
 * segments whose span ends there or before are released: no later window looks at them;
 * segments are compacted in tiers, so that a row is rewritten only a logarithmic number of times: when a tier has
-  `FAN_IN` segments they become, together with what arrived, one segment of the next tier, and the old ones are
-  released. State is then read from O(FAN_IN · log batches) files, and appending stays O(batch) amortised;
+  `fan_in` segments they become, together with what arrived, one segment of the next tier, and the old ones are
+  released. State is then read from O(fan_in · log batches) files, and appending stays O(batch) amortised;
 * what arrived becomes a segment of tier 0 otherwise.
 
 When a mini-partition is split, or a split is undone, rows lie under *stale* numbers (`state/leaf_numbers.py`). They are
@@ -27,10 +27,9 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.kernels.operator import Operator
+from headrace.program.limits import SHIPPED
 from headrace.program.messages import Release
 from headrace.state import SegmentMeta, Span, Store, pid_sizes, read_segment, write_segment
-
-FAN_IN = 8
 
 KEPT_SIZES = 4096  # files whose sizes a worker remembers
 
@@ -50,9 +49,10 @@ class NodeSegments:
         version: int,
         stale: frozenset[int] = frozenset(),
         renumber: Callable[[pa.Table], pa.Table] | None = None,
+        fan_in: int = SHIPPED.fan_in,
     ) -> None:
         self.store, self.node, self.pids, self.version = store, node, pids, version
-        self._stale, self._renumber = stale, renumber
+        self._stale, self._renumber, self._fan_in = stale, renumber, fan_in
         self._held = pids | stale
         self.live = [m for m in segments if m.node == node and not self._held.isdisjoint(m.pids)]
         self._renumbered: dict[str, pa.Table] = {}  # by path
@@ -83,7 +83,7 @@ class NodeSegments:
         self._release(stale, self._stale)
         rest = [m.release(self._stale, self._count(m, self._stale)) for m in self.live] if stale else self.live
         self.live = [m for m in rest if m is not None and not self.pids.isdisjoint(m.pids)]
-        chosen, tier = choose_tier(self.live)
+        chosen, tier = choose_tier(self.live, self._fan_in)
         kept = operator.keep([*map(self._rows_of, chosen), *operator.arrived()])
         self.live = [m for m in self.live if m not in chosen]
         self._release([*expired, *chosen], self._held)
@@ -146,13 +146,13 @@ def find_sizes(store: Store, meta: SegmentMeta) -> Array:
     return found
 
 
-def choose_tier(segments: Sequence[SegmentMeta]) -> tuple[list[SegmentMeta], int]:
+def choose_tier(segments: Sequence[SegmentMeta], fan_in: int) -> tuple[list[SegmentMeta], int]:
     """The segments to merge with what arrived, and the tier of the outcome."""
     tier = 0
     chosen: list[SegmentMeta] = []
     while True:
         alike = [m for m in segments if m.tier == tier]
-        if len(alike) + bool(chosen) < FAN_IN:
+        if len(alike) + bool(chosen) < fan_in:
             return chosen, tier
         chosen += alike
         tier += 1

@@ -30,8 +30,6 @@ from headrace.progress import HIGHEST, LOWEST
 from headrace.progress.advance_program import ProgressMap
 from headrace.state import Span
 
-ROUND_ROWS = 8_000_000  # rows that the windows of one round may hold, at most (unless one window holds more)
-
 AnyNode = TypeVar("AnyNode", bound=Node)
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.kernels import operator
 from headrace.kernels.close_windows import PaneRows, define_closed
 from headrace.kernels.group_bounds import GroupBounds, find_group_bounds, make_bounds_table
 from headrace.kernels.operator import Due, Operator, OperatorContext
@@ -70,7 +69,7 @@ class PaneAggregation(Operator[PaneNode]):
             rows = read()
             total = np.concatenate([[0], np.cumsum(rows.sizes)])
             count, cost = runs.stop - runs.first, total[runs.high] - total[runs.low]
-            if int((count * cost).sum()) > operator.ROUND_ROWS:  # a window has no more results than there are groups
+            if int((count * cost).sum()) > self.space.limits.round_rows:  # a window has no more results than there are groups
                 cost = np.minimum(cost, self._count_groups(rows))
             yield Due(window.end_of(runs.first), window.slide, count, cost)
 

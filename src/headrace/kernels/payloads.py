@@ -8,7 +8,7 @@ MESSAGE is for what tasks tell each other and the driver (`program/messages.py`)
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from headrace.state.split_route import SplitRoute
 EXCHANGE = "slot INT, node STRING, payload BINARY"
 SCHEMA = pa.schema([("slot", pa.int32()), ("node", pa.string()), ("payload", pa.binary())])
 MESSAGE = "#message"
-PAYLOAD_BYTES = 4 << 20  # of rows in one payload: the buffers that Spark copies a value through are used again for the next one
 
 
 def make_row(slot: int, node: str, payload: bytes | pa.Buffer) -> pa.RecordBatch:
@@ -34,11 +33,18 @@ def make_message(slot: int, message: object) -> pa.RecordBatch:
     return make_row(slot, MESSAGE, pickle.dumps(message))
 
 
-def make_payloads(slot: int, node: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
-    """A table as one payload, or as several if it is very large."""
+def make_messages(slots: Sequence[int], message: object) -> pa.RecordBatch:
+    """One message to several slots, pickled once."""
+    data, count = pickle.dumps(message), len(slots)
+    columns = [pa.array(slots, pa.int32()), pa.array([MESSAGE] * count), pa.array([data] * count, pa.binary())]
+    return pa.record_batch(columns, schema=SCHEMA)
+
+
+def make_payloads(slot: int, node: str, table: pa.Table, most: int) -> Iterator[pa.RecordBatch]:
+    """A table as one payload, or as several of `most` bytes."""
     if table.num_rows == 0:
         return
-    pieces = max(1, -(-table.nbytes // PAYLOAD_BYTES))
+    pieces = max(1, -(-table.nbytes // most))
     step = -(-table.num_rows // pieces)
     for start in range(0, table.num_rows, step):
         sink = pa.BufferOutputStream()

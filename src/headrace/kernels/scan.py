@@ -31,7 +31,6 @@ from headrace.program.messages import Split
 from headrace.state.leaf_numbers import find_owner
 from headrace.state.split_route import SplitRoute
 
-CHUNK_ROWS = 1_000_000
 _OPENING = 100_000  # what opening a file costs, in bytes read
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _INTEGERS = {"int8": 8, "uint8": 16, "int16": 16, "uint16": 32, "int32": 32, "uint32": 64, "int64": 64, "uint64": 128}
@@ -168,21 +167,21 @@ class FileChunk:
         return pa.concat_tables(_rows_of(p, wanted, _partition(self.scan.folder, p.path)) for p in parts)
 
 
-def file_chunks(scans: tuple[Scan, ...], mine: Iterable[Split]) -> Iterator[FileChunk]:
-    """The rows of a task, gathered into chunks large enough to aggregate well and small enough to hold."""
+def file_chunks(scans: tuple[Scan, ...], mine: Iterable[Split], most: int) -> Iterator[FileChunk]:
+    """The rows of a task, gathered into chunks large enough to aggregate well and small enough to hold: about `most` rows."""
     waiting: dict[int, list[_Part]] = {}
     for split in mine:
-        for part in _parts(split):
+        for part in _parts(split, most):
             parts = waiting.setdefault(split.scan, [])
             parts.append(part)
-            if sum(p.rows for p in parts) >= CHUNK_ROWS:
+            if sum(p.rows for p in parts) >= most:
                 yield FileChunk(scans[split.scan], waiting.pop(split.scan))
     for scan, parts in waiting.items():
         yield FileChunk(scans[scan], parts)
 
 
-def _parts(split: Split) -> Iterator[_Part]:
-    """The split's row groups, up to CHUNK_ROWS rows at a time."""
+def _parts(split: Split, most: int) -> Iterator[_Part]:
+    """The split's row groups, up to `most` rows at a time."""
     try:
         with _open_parquet(split.path) as file:
             metadata, schema = file.metadata, file.schema_arrow
@@ -198,7 +197,7 @@ def _parts(split: Split) -> Iterator[_Part]:
             continue
         groups.append(index)
         rows += group.num_rows
-        if rows >= CHUNK_ROWS:
+        if rows >= most:
             yield _Part(split.path, metadata, schema, groups, rows, split.pid)
             groups, rows = [], 0
     if groups:

@@ -23,4 +23,4 @@ def send_rows(step: Send, context: SlotContext) -> Iterator[pa.RecordBatch]:
             context.operators[node.name].absorb(table)
             continue
         for slot, part in payloads.split_by_slot(table, orders.route, orders.slots):
-            yield from payloads.make_payloads(slot, node.name, part)
+            yield from payloads.make_payloads(slot, node.name, part, orders.limits.payload_bytes)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.kernels import operator
 from headrace.kernels.connection import connect
 from headrace.kernels.hot_keys import name_hot_keys
 from headrace.kernels.node_segments import NodeSegments
@@ -56,12 +55,19 @@ class Slot:
         self.orders, self.slot, self.level, self.turn = orders, slot, level, turn
         self._steps, self._close, self._started = program.levels[level].steps, 0.0, time.perf_counter()
         con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
-        self.space = Workspace(con, program.levels[level].stored)
+        self.space = Workspace(con, program.levels[level].stored, orders.limits)
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
         stale = frozenset(number for number in orders.stale if find_owner(orders.route, number) == slot)
         self.segments = {
             name: NodeSegments(
-                orders.store, name, segments, turn.pids, orders.version, stale, partial(renumber_rows, self.space, orders, node)
+                orders.store,
+                name,
+                segments,
+                turn.pids,
+                orders.version,
+                stale,
+                partial(renumber_rows, self.space, orders, node),
+                orders.limits.fan_in,
             )
             for name, node in self._nodes.items()
         }
@@ -93,7 +99,7 @@ class Slot:
         # a join meets all rows of a batch at once, also those that queries before it in this slot give
         met = {node for step in self._steps for node in step.meets}
         fed = any(step.feeds in met and not step.leaves for step in self._steps)
-        rounds = [(LOWEST, HIGHEST)] if fed else split_rounds(dues, operator.ROUND_ROWS)
+        rounds = [(LOWEST, HIGHEST)] if fed else split_rounds(dues, self.orders.limits.round_rows)
         for number, one in enumerate(rounds):
             self.space.begin_round()
             yield from self._run_round(replace(self._context, round=one), number == 0)

@@ -69,13 +69,13 @@ class _Inbox:
 
 def run_slot(
     program: Program,
-    orders: Orders,
+    read_orders: Callable[[int], Orders],
     level: int,
     received: Iterable[pa.RecordBatch],
-    read_own: Callable[[int], Iterable[Chunk]] | None = None,
+    read_own: Callable[[Orders], Iterable[Chunk]] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The stateful stage over what one slot received, and over rows it reads by itself: those of folders it owns, as
-    `read_own` gives them for its number.
+    """The stateful stage over what one slot received, and over rows it reads by itself: those of folders it owns.
+    `read_orders` gives the orders of the slot with a number, `read_own` the rows that orders name.
     """
     began, busy = time.perf_counter(), time.process_time()
     inbox = _Inbox()
@@ -83,11 +83,12 @@ def run_slot(
     slot, arrived = inbox.slot, inbox.rows
     if slot is None:
         return
+    orders = read_orders(slot)
     after = inbox.find_progress(program, orders)
     waited = time.perf_counter() - began
     sampler = FolderSampler(program)
     if read_own is not None:
-        arrived += read_own_rows(program, orders, read_own(slot), sampler)
+        arrived += read_own_rows(program, orders, read_own(orders), sampler)
     sent = sum(source.sent for source in inbox.sources)
     plan = plan_turns(program, orders, level, slot, after, inbox.find_behind(after), arrived, sent)
     results = ResultWriter(orders.store, orders.version, program.schemas)
@@ -100,9 +101,8 @@ def run_slot(
             reports.append(run.finish(after))
             run.close()
             segments = list_live(segments, reports[-1:])
-        if level + 1 < len(program.levels):
-            for each in range(orders.slots):
-                yield payloads.make_message(each, LevelProgress(after, plan.behind))
+        if level + 1 < len(program.levels) and (slot == 0 or plan.behind is not None):  # of all the same, one says it
+            yield payloads.make_messages(range(orders.slots), LevelProgress(after, plan.behind))
         report = merge_reports(reports, orders.segments, segments)
         files, writing = results.close(), time.perf_counter()
         orders.store.sync([m.path for m in report.segments] + [f.path for each in files.values() for f in each])

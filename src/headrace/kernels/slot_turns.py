@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.balance.choose_deferred import find_share
-from headrace.balance.rotate_pids import find_limit, rotate_pids
+from headrace.balance.rotate_pids import rotate_pids
 from headrace.kernels.late_rows import has_late
 from headrace.kernels.node_segments import NodeSegments
 from headrace.kernels.turn_progress import FrontierMap, find_mark, hold_back_results, meld_marks
@@ -108,7 +108,7 @@ def plan_turns(
     if not out and not held:
         return Turns(tuple(turns), orders.segments)
     busy = sum(one.rows for one in list_loads(orders, pids - out, arrived))
-    taken = find_pieces(program, orders, out, find_share(sent / orders.slots), busy)
+    taken = find_pieces(program, orders, out, find_share(sent / orders.slots, orders.limits.least_rows), busy)
     for version in sorted({held[pid].version for chosen in taken.values() for pid in chosen}):
         group = frozenset(pid for chosen in taken.values() for pid in chosen if held[pid].version == version)
         turns += split.rotate(group, partial(split.stay_behind, version, before, taken))
@@ -135,7 +135,7 @@ class _Splitting:
     def rotate(self, pids: frozenset[int], list_steps: Callable[[frozenset[int]], list[TurnStep]]) -> list[Turn]:
         """Turns of mini-partitions in groups that fit in memory, each through its steps."""
         whole = self.program.keeps_folders() or bool(self.orders.stale)
-        parts = [pids] if whole else rotate_pids(pids, self._find_sizes(pids), self.orders.memory)
+        parts = [pids] if whole else rotate_pids(pids, self._find_sizes(pids), self._find_limit())
         return [
             Turn(part, step.progress, partial(self._read, part, step))
             for part in parts
@@ -186,12 +186,17 @@ class _Splitting:
         for node, table in self.arrived if step.last else ():
             yield node, take_pids(table, pids, self.count)
 
+    def _find_limit(self) -> float | None:
+        """Bytes of state and input that a turn may have."""
+        memory = self.orders.memory
+        return None if memory is None else memory * self.orders.limits.turn_share
+
     def _find_sizes(self, pids: frozenset[int]) -> dict[int, int]:
         """Bytes of state and input, if they may be more than memory is there for."""
-        memory, store = self.orders.memory, self.orders.store
+        limit, store = self._find_limit(), self.orders.store
         live = [m for m in self.orders.segments if m.node in self.nodes]
         most = sum(m.live_bytes for m in live) + sum(t.nbytes for _, t in self.arrived)
-        if memory is None or most <= find_limit(memory):
+        if limit is None or most <= limit:
             return {}
         size = np.zeros(self.count)
         for node in self.nodes:

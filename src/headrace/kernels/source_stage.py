@@ -73,16 +73,16 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
         for node, rows in feed.make_rows(con, name):
             sent += rows.num_rows if program.node(node).level == 0 else 0
             for slot, part in payloads.split_by_slot(rows, orders.route, orders.slots):
-                yield from payloads.make_payloads(slot, node, part)
+                yield from payloads.make_payloads(slot, node, part, orders.limits.payload_bytes)
         for query in program.passing:
             if query.stream == name:
                 results[query.query] = (*results.get(query.query, ()), *_write_rows(con, orders, program, query))
         chunk.leave(con)
     written = [*(c.files for c in counts.values()), *results.values()]
     orders.store.sync([file.path for files in written for file in files])
-    for slot in range(orders.slots):
-        told = SourceReport(seen, counts, results, sent) if slot == 0 else SourceReport(seen, sent=sent)
-        yield payloads.make_message(slot, told)
+    yield payloads.make_message(0, SourceReport(seen, counts, results, sent))
+    if orders.slots > 1:
+        yield payloads.make_messages(range(1, orders.slots), SourceReport(seen, sent=sent))
 
 
 def find_progress_before(program: Program, orders: Orders) -> ProgressMap:

@@ -19,8 +19,6 @@ from headrace.kernels.connection import fetch_arrow
 from headrace.kernels.late_rows import Judge, Screened, is_part_of_stream
 from headrace.logical.source_formats import MALFORMED
 
-CHUNK_ROWS = 2_000_000
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -69,22 +67,22 @@ class RowChunk:
         con.unregister("src")
 
 
-def row_chunks(layout: Layout, frames: Iterable[pa.RecordBatch]) -> Iterator[RowChunk]:
-    """Batches gathered into tables large enough to aggregate well and small enough to hold."""
-    for table in _gather_frames(frames):
+def row_chunks(layout: Layout, frames: Iterable[pa.RecordBatch], most: int) -> Iterator[RowChunk]:
+    """Batches gathered into tables large enough to aggregate well and small enough to hold: about `most` rows."""
+    for table in _gather_frames(frames, most):
         for index, name in enumerate(layout.streams):
             mine = table if len(layout.streams) == 1 else table.filter(pc.equal(table.column("_s"), index))
             if mine.num_rows:
                 yield RowChunk(name, mine, layout)
 
 
-def _gather_frames(frames: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _gather_frames(frames: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for frame in frames:
         waiting.append(frame)
         rows += frame.num_rows
-        if rows >= CHUNK_ROWS:
+        if rows >= most:
             yield pa.Table.from_batches(waiting)
             waiting, rows = [], 0
     if waiting:

@@ -107,7 +107,7 @@ class WaitingRows:
         written = []
         for name in dict.fromkeys(node for node, _ in self.arrived):
             tables = [take_pids(t, pids, count) for node, t in self.arrived if node == name]
-            for piece in cut_pieces(pa.concat_tables(tables), self._busy):
+            for piece in cut_pieces(pa.concat_tables(tables), self._busy, self.orders.limits.least_rows):
                 meta = self._write(self.program.node(name), piece)
                 counts = np.bincount(piece["pid"].to_numpy(), minlength=count)
                 rows += counts
@@ -144,14 +144,14 @@ class WaitingRows:
                 yield left
 
 
-def cut_pieces(rows: pa.Table, busy: int) -> Iterator[pa.Table]:
+def cut_pieces(rows: pa.Table, busy: int, least: int) -> Iterator[pa.Table]:
     """The rows by mini-partition, in tables with so many of each that they can be taken one by one in a slot
-    whose others have `busy` rows.
+    whose others have `busy` rows, and which may have `least` in any case.
     """
     rows = rows.take(pa.array(np.argsort(rows["pid"].to_numpy(), kind="stable")))
     numbers = rows["pid"].to_numpy()
     place = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)  # among those of its mini-partition
-    piece = place // find_piece(busy, int(place.max(initial=-1)) + 1)
+    piece = place // find_piece(busy, int(place.max(initial=-1)) + 1, least)
     for n in range(int(piece.max(initial=-1)) + 1):
         yield rows if not piece.any() else rows.filter(pa.array(piece == n))
 

@@ -18,15 +18,14 @@ import duckdb
 import pyarrow as pa
 
 from headrace.kernels.connection import fetch_arrow
-
-STREAM_ROWS = 1_000_000
+from headrace.program.limits import SHIPPED, Limits
 
 
 class Workspace:
     """The relations of one task."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, stored: Iterable[str] = ()) -> None:
-        self.con = con
+    def __init__(self, con: duckdb.DuckDBPyConnection, stored: Iterable[str] = (), limits: Limits = SHIPPED) -> None:
+        self.con, self.limits = con, limits
         self._stored = frozenset(stored)
         self._empty: set[str] = set()
         self._with: dict[str, list[str]] = {}  # relation -> the WITH items a statement that reads it needs
@@ -85,7 +84,7 @@ class Workspace:
 
     def stream(self, sql: str, reads: str) -> Iterator[pa.Table]:
         """The rows of a statement over the relation `reads`, piece by piece: no more of them is held than that."""
-        reader = self.con.sql(_with_clause(self._with[reads]) + sql).to_arrow_reader(STREAM_ROWS)
+        reader = self.con.sql(_with_clause(self._with[reads]) + sql).to_arrow_reader(self.limits.stream_rows)
         for batch in reader:
             yield pa.Table.from_batches([batch])
 

@@ -21,5 +21,6 @@ def fold_progress(program: Program, orders: Orders, sources: Iterable[SourceRepo
         frontier = find_frontier_of(stream.policy, seen, silence, before.frontier)
         if orders.flush is not None:
             frontier = advance(frontier, bound_at(orders.flush.bounds.get(stream.name)))
-        after[stream.name] = StreamProgress(keep_needed(stream.policy, seen, frontier, silence), frontier)
+        kept = keep_needed(stream.policy, seen, frontier, silence, orders.limits.silent_groups)
+        after[stream.name] = StreamProgress(kept, frontier)
     return after

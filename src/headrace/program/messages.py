@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from headrace.program.limits import SHIPPED, Limits
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
 from headrace.state import Mark, ResultFile, SegmentMeta, Store, TableVersion, WaitingPid
 from headrace.state.split_route import SplitRoute
@@ -59,16 +60,17 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Absorb:
-    """How long rows of a mini-partition may wait, and how many bytes of them in a slot."""
+    """How long rows of a mini-partition may wait, how many bytes of them in a slot, and beyond how many rows."""
 
     time: int  # microseconds
     bytes: int
     pace: int = 0  # microseconds from the batch before to this one
+    least: int = SHIPPED.least_rows  # that a slot may have in any case
 
 
 @dataclass(frozen=True)
 class Orders:
-    """What a batch tells its tasks."""
+    """What a batch tells its tasks: the driver has all of it, a task its part (`order_file.py`)."""
 
     version: int
     store: Store
@@ -80,7 +82,7 @@ class Orders:
     born: Mapping[str, int] = field(default_factory=dict)  # node -> its windows start after this tick
     flush: Flush | None = None
     splits: tuple[tuple[Split, ...], ...] = ()  # one for each source task, when tasks read files
-    own_splits: tuple[tuple[Split, ...], ...] = ()  # one for each slot: files of the folders it owns
+    own_splits: tuple[tuple[Split, ...], ...] = ()  # the same for each slot: files of the folders it owns
     memory: int | None = None  # bytes a slot's DuckDB may use before it spills
     scratch: str | None = None  # folder to spill into
     since: int = 0  # the clock when the run began: silence before it means nothing
@@ -93,6 +95,7 @@ class Orders:
     absorb: Absorb | None = None  # None: every row is processed when it comes
     waiting: Mapping[int, WaitingPid] = field(default_factory=dict)  # by mini-partition: what is behind, before this batch
     marks: Mapping[int, Mark] = field(default_factory=dict)  # by version: the progress it goes on from
+    limits: Limits = SHIPPED
 
 
 @dataclass(frozen=True)

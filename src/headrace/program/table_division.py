@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from headrace.program.limits import Limits
 from headrace.state import Store, TableFile
 
 
@@ -29,6 +30,7 @@ class TableDivision:
     ranges: int
     pids: int
     time_zone: str
+    limits: Limits
     memory: int | None = None
     scratch: str | None = None
 

@@ -29,7 +29,6 @@ from headrace.progress.observation import Observation
 
 LONGEST = 1 << 60  # ticks of a slack
 MOST_ROWS = 500_000  # of a slack
-REMEMBERED = 1000  # groups that are silent and behind
 
 
 @dataclass(frozen=True)
@@ -163,10 +162,10 @@ def find_promise(policy: Policy, seen: Observation) -> Frontier:
 
 
 def keep_needed(
-    policy: Policy, seen: Observation, frontier: Frontier, silence: Silence | None = None
+    policy: Policy, seen: Observation, frontier: Frontier, silence: Silence | None = None, remembered: int = 1000
 ) -> Observation:
     """What of an observation later batches need. Of the groups that are silent and behind the rest, those that have
-    been so for longest are forgotten, but for the last `REMEMBERED`.
+    been so for longest are forgotten, but for the last `remembered`.
     """
     if isinstance(policy, SlackRows):
         return policy.needed(seen)
@@ -180,4 +179,4 @@ def keep_needed(
         behind = frontier.is_known and group not in ahead
         (silent if silence is not None and silence.covers(one) and behind else groups).append((group, kept))
     silent.sort(key=lambda each: -1 if each[1].heard is None else each[1].heard)
-    return replace(seen, groups=tuple(sorted([*groups, *silent[-REMEMBERED:]], key=repr)))
+    return replace(seen, groups=tuple(sorted([*groups, *silent[-remembered:]], key=repr)))

@@ -87,8 +87,9 @@ def _record(folder: Path) -> None:
     """Sets that go the ways of a batch: files that tasks read, and rows that Spark sends."""
     from pyspark import SparkContext
 
+    from headrace.coordinator.run_options import RunOptions, Trigger
     from headrace.runtime.spark import make_session
-    from headrace.runtime.start import start
+    from headrace.runtime.start import RegisteredSet, start
     from headrace.sources.source_path import literal
     from headrace.sql import parse_script
     from headrace.sql.bind import Binder
@@ -105,7 +106,8 @@ def _record(folder: Path) -> None:
         for statement in parse_script(_SCRIPT.format(kind=kind)):
             binder.create(statement)
         store = Store.open(str(folder / f"of-{kind}"))
-        start(spark, binder.graph(), {}, {}, {}, store, None, {"availableNow": True}, True, [], None).wait()
+        options = RunOptions(trigger=Trigger(available_now=True, flush=True))
+        start(spark, RegisteredSet(binder.graph()), store, options).wait()
     gateway: Any = SparkContext._gateway
     spark.stop()
     gateway.shutdown()

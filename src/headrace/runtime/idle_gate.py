@@ -26,14 +26,13 @@ from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread, SparkContext
 
-GRAIN = 3.0  # seconds in which a second change may go unnoticed
-_QUIET = 1.0  # seconds without a batch before Spark is held at all
+from headrace.program.limits import SHIPPED, Limits
+
 _PATIENCE = 2.0  # seconds in which Spark comes to look again, if it has nothing to do
 _GLANCE = 0.1  # seconds between two looks at folders' times
 _LOOKS = 3
 _SHARE = 0.01  # of the time, that looking may take
 _SHORTEST, _LONGEST = 2.0, 60.0  # seconds that Spark is held at a time
-_MOST_FOLDERS = 1000
 
 FolderState = tuple[tuple[str, int, int], ...]
 
@@ -41,7 +40,8 @@ FolderState = tuple[tuple[str, int, int], ...]
 class FolderTimes:
     """Folders, with all that are below them, and when entries of each last changed."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
+    def __init__(self, folders: Sequence[str], most: int = SHIPPED.watched_folders) -> None:
+        self._most = most
         self._roots = tuple(folders)
         self._known: FolderState = ()
 
@@ -63,16 +63,16 @@ class FolderTimes:
         while waiting:
             folder = waiting.pop()
             found.append(folder)
-            if len(found) > _MOST_FOLDERS:
+            if len(found) > self._most:
                 raise OSError("too many folders")
             with os.scandir(folder) as entries:
                 waiting += [entry.path for entry in entries if entry.is_dir()]
         return found
 
 
-def is_settled(state: FolderState, now: float) -> bool:
-    """Whether any later change would show: none was made within the grain of times."""
-    return max(changed for _, changed, _ in state) / 1e9 < now - GRAIN
+def is_settled(state: FolderState, now: float, grain: float) -> bool:
+    """Whether any later change would show: none was made within the `grain` of times."""
+    return max(changed for _, changed, _ in state) / 1e9 < now - grain
 
 
 def _stamp(path: str) -> tuple[str, int, int]:
@@ -83,9 +83,10 @@ def _stamp(path: str) -> tuple[str, int, int]:
 class IdleGate:
     """Holds the looks of a Spark query. `last_batch` is a moment that changes with every batch."""
 
-    def __init__(self, query: Any, folders: Sequence[str], last_batch: Callable[[], float]) -> None:
+    def __init__(self, query: Any, folders: Sequence[str], last_batch: Callable[[], float], limits: Limits = SHIPPED) -> None:
         self.held = 0  # times, for whoever wants to know
-        self._query, self._watch, self._last_batch = query, FolderTimes(folders), last_batch
+        self._query, self._last_batch, self._limits = query, last_batch, limits
+        self._watch = FolderTimes(folders, limits.watched_folders)
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         if folders and isinstance(SparkContext._gateway, ClientServer):  # a thread here is always the same one in Java
@@ -101,8 +102,8 @@ class IdleGate:
     def _run(self) -> None:
         try:
             lock = self._query._jsq.streamingQuery().awaitProgressLock()
-            while not self._closed.wait(_QUIET / 4):
-                if time.monotonic() - self._last_batch() > _QUIET:
+            while not self._closed.wait(self._limits.quiet / 4):
+                if time.monotonic() - self._last_batch() > self._limits.quiet:
                     self._guard(lock)
         except Py4JError:
             return  # Spark has ended, or is one that has no such lock: then it looks as often as it likes
@@ -110,7 +111,7 @@ class IdleGate:
     def _guard(self, lock: Any) -> None:
         """Let Spark look at a state of the folders, then hold it for as long as that stays."""
         state, batch, took = self._watch.read(), self._last_batch(), 0.0
-        if state is None or not is_settled(state, time.time()):
+        if state is None or not is_settled(state, time.time(), self._limits.folder_grain):
             return
         lock.lock()
         try:

@@ -45,11 +45,6 @@ from headrace.state import Manifest
 KEPT_REPORTS = 10_000
 
 
-def read_interval(trigger: dict[str, Any]) -> float:
-    """Seconds from batch to batch; 0 if each begins when the one before has ended."""
-    return int(str(trigger.get("processingTime", "0")).split()[0]) / 1000
-
-
 class Run:
     """A running query set. Made by `Session.start`."""
 
@@ -57,17 +52,17 @@ class Run:
         self,
         spark: SparkSession,
         driver: Driver,
-        scans: tuple[Scan, ...] | None = None,
+        scans: tuple[Scan, ...] | None,
+        own: tuple[Scan, ...] | None,
+        schemas: FileSchemas,
         on_batch: Callable[[BatchReport], object] | None = None,
-        flush: bool = False,
-        schemas: FileSchemas | None = None,
-        own: tuple[Scan, ...] | None = None,
     ) -> None:
         self.spark, self.driver, self.scans, self._schemas = spark, driver, scans, schemas
         self.own = own  # how slots read the files of folders they own
+        self._trigger = driver.options.trigger
         self.reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
         self._projection = Projection(driver.plan, driver.program)
-        self._on_batch, self._flush = on_batch, flush
+        self._on_batch, self._flush = on_batch, self._trigger.flush
         self._error: BaseException | None = None
         self._query: Any = None
         self._prepared: dict[tuple[int, int], DataFrame] = {}  # by number of slots and of tasks, the last one only
@@ -95,7 +90,7 @@ class Run:
         return ["active", "late", "progress", "reports", "rescale", "results", "stop", "wait"]
 
     # -- life --------------------
-    def start(self, frames: dict[str, DataFrame], trigger: dict[str, Any], folders: Sequence[str] = ()) -> None:
+    def start(self, frames: dict[str, DataFrame], folders: Sequence[str] = ()) -> None:
         """Start the query; `folders` are those that hold all its files, if that is where rows come from."""
         try:
             with quiet():
@@ -104,12 +99,17 @@ class Run:
                 source = unite_streams(self.driver.graph, frames) if self.scans is None else list_files(frames)
                 writer = source.writeStream.foreachBatch(self._foreach)
                 writer = writer.option("checkpointLocation", f"{self.driver.store.uri.rstrip('/')}/spark")
-                self._query = (writer.trigger(**trigger) if trigger else writer).start()
-                self._start_heartbeats(trigger)
-                if self._beats is None and "availableNow" not in trigger and read_interval(trigger) == 0:
-                    self._gate = IdleGate(self._query, folders, lambda: self._idle_since)
+                self._query = self._set_trigger(writer).start()
+                self._start_heartbeats()
+                if self._beats is None and not self._trigger.available_now and not self._trigger.interval:
+                    self._gate = IdleGate(self._query, folders, lambda: self._idle_since, self.driver.options.limits)
         except Exception as e:
             raise explain_error(e, None, outside=True) from e
+
+    def _set_trigger(self, writer: Any) -> Any:
+        if self._trigger.available_now:
+            return writer.trigger(availableNow=True)
+        return writer.trigger(processingTime=f"{self._trigger.interval} milliseconds") if self._trigger.interval else writer
 
     @checked
     def wait(self, timeout: float | None = None) -> bool:
@@ -198,8 +198,7 @@ class Run:
                     self._tasks = follower.cores
                     follower.backlog = is_behind(self._query.lastProgress) if self._query is not None else False
                 if self.scans is None:
-                    if self._schemas is not None:
-                        frame = self._schemas.arrange(frame, f"batch {self.manifest.version + 1}: ")
+                    frame = self._schemas.arrange(frame, f"batch {self.manifest.version + 1}: ")
                     rows = frame.selectExpr(*self._projection.select_list(orders))
                     task = source_task(self.driver.program, layout_of(self.driver.plan))
                     sent = rows.mapInArrow(task, payloads.EXCHANGE)
@@ -251,15 +250,15 @@ class Run:
             )
 
     # -- heartbeats --------------------
-    def _start_heartbeats(self, trigger: dict[str, Any]) -> None:
+    def _start_heartbeats(self) -> None:
         """Spark does not call us while nothing comes; then a thread of ours looks at the clock (document 003 §8.1), and after
         rows that wait.
         """
         idle = [s.idle for s in self.driver.program.streams if s.idle is not None]
-        absorb = self.driver.absorb
-        if (not idle and absorb is None) or "availableNow" in trigger:
+        absorb = self.driver.options.absorb
+        if (not idle and absorb is None) or self._trigger.available_now:
             return
-        silence = min(idle) / 1e6 + read_interval(trigger) if idle else math.inf  # Spark looks no sooner
+        silence = min(idle) / 1e6 + self._trigger.seconds if idle else math.inf  # Spark looks no sooner
         pause = min(silence, math.inf if absorb is None else absorb / 1e6) / 4
         self._beats = InheritableThread(target=self._beat, args=(silence, min(max(pause, 0.05), 5.0)), daemon=True)
         self._beats.start()
@@ -300,7 +299,7 @@ class Run:
     def _finish(self, job: DataFrame, orders: Orders, batch_id: int) -> None:
         """Run and commit."""
         started = time.time()
-        with send_orders(self.spark, orders):
+        with send_orders(self.spark, self.driver.program, orders):
             reports = [payloads.read_message(bytes(r["payload"])) for r in job.collect()]
         flush_offset_log(self.driver.store, batch_id)
         report = self.driver.commit(orders, reports, batch_id, started, time.time() - started)

@@ -48,10 +48,10 @@ class StaticReader:
     ) -> None:
         self._spark, self._frames, self._bases = spark, frames, bases
 
-    def write_pieces(self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str) -> list[TablePiece]:
+    def write_pieces(self, table: StaticTable, columns: Sequence[str], store: Store, prefix: str, most: int) -> list[TablePiece]:
         """These columns of all rows as they are now, in their declared types, written down by tasks."""
         with self._explain(table):
-            frame = self._select(table, columns).mapInArrow(piece_task(store, prefix), payloads.EXCHANGE)
+            frame = self._select(table, columns).mapInArrow(piece_task(store, prefix, most), payloads.EXCHANGE)
             return _read_messages(frame)
 
     def read_empty(self, table: StaticTable, columns: Sequence[str]) -> pa.Table:

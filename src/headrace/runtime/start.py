@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.coordinator.delivery import Delivery
-from headrace.coordinator.driver import BALANCE, open_driver
-from headrace.coordinator.slot_follower import SlotFollower
-from headrace.coordinator.table_versions import BROADCAST
+from headrace.coordinator.driver import open_driver
+from headrace.coordinator.run_options import Engine, RunOptions
 from headrace.errors import CheckpointError, OptionError
 from headrace.kernels.scan import Scan
 from headrace.logical.graph import Graph, Stream
@@ -21,7 +20,7 @@ from headrace.optimizer import Plan
 from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
 from headrace.runtime.file_schemas import FileSchemas
-from headrace.runtime.loop import Run, read_interval
+from headrace.runtime.loop import Run
 from headrace.runtime.open_source import open_source
 from headrace.runtime.read_static import StaticReader
 from headrace.runtime.slot_memory import find_slot_memory, read_size
@@ -39,8 +38,7 @@ from headrace.sources.source_path import (
     resolve_options,
     unliteral,
 )
-from headrace.state import Manifest, Retention, Store
-from headrace.state.slot_requests import AUTO, forget_requests
+from headrace.state import Manifest, Store
 
 TABLE_BROADCAST = "spark.headrace.table.broadcast"
 PREAGGREGATE = "spark.headrace.source.preaggregate"
@@ -53,55 +51,45 @@ _CHANGED_BY = (  # settings under which Spark's reader would do other than ours
 )
 
 
+@dataclass(frozen=True)
+class RegisteredSet:
+    """What a session has registered: the set, and what only this program can give it."""
+
+    graph: Graph
+    user: Mapping[str, UserAggregate] = field(default_factory=dict)
+    frames: Mapping[str, DataFrame] = field(default_factory=dict)  # streams that are DataFrames
+    bases: Mapping[str, Path] = field(default_factory=dict)  # of relative paths, by stream and table
+    bounds: Mapping[str, Callable[[], Any]] = field(default_factory=dict)  # told beside streams
+    tables: Mapping[str, Any] = field(default_factory=dict)  # that are DataFrames, or functions that give one
+
+
 def start(
     spark: SparkSession,
-    graph: Graph,
-    user: dict[str, UserAggregate],
-    frames: dict[str, DataFrame],
-    bases: dict[str, Path],
+    queries: RegisteredSet,
     store: Store,
-    slots: int | str | None,
-    trigger: dict[str, Any],
-    flush: bool,
-    sinks: list[Any],
-    on_batch: Callable[[BatchReport], object] | None,
-    bounds: dict[str, Callable[[], Any]] | None = None,
-    retain: float | None = None,
-    tables: dict[str, Any] | None = None,
-    balance: str | None = None,
-    partition_by: str | None = None,
-    absorb: int | None = None,
-    share: str | None = None,
+    options: RunOptions,
+    sinks: Sequence[Any] = (),
+    on_batch: Callable[[BatchReport], object] | None = None,
 ) -> Run:
     """A started run; every check comes before the first batch, and the checkpoint's lock before every check."""
     warm_up(spark)
+    options = replace(
+        options,
+        preaggregate=read_preaggregation(spark),
+        limits=replace(options.limits, broadcast_bytes=read_broadcast_limit(spark, options.limits.broadcast_bytes)),
+    )
     typers: list[SparkTyper] = []
 
     def make_typer(ordered: Graph) -> SparkTyper:
-        typers.append(SparkTyper(spark, ordered, user))
+        typers.append(SparkTyper(spark, ordered, queries.user))
         return typers[0]
 
-    driver = open_driver(
-        store,
-        graph,
-        make_typer,
-        user,
-        None if isinstance(slots, str) else slots,
-        max(1, spark.sparkContext.defaultParallelism),
-        spark.conf.get("spark.sql.session.timeZone") or "UTC",
-        _spark_must_read(spark),
-        _find_folders(graph, bases),
-        lambda latest: _check_offsets(store, latest),
-        balance or BALANCE,
-        partition_by,
-        flat=find_flat_streams(graph, bases),
-        share=share,
-    )
+    driver = open_driver(store, queries.graph, _make_engine(spark, queries, store, make_typer, sinks), options)
     try:
-        plan = driver.plan
+        plan, bases = driver.plan, queries.bases
         files = all(reading.in_tasks for reading in plan.readings.values())
         opened = {
-            n: frames[n] if n in frames else open_source(spark, s, bases.get(n), files)
+            n: queries.frames[n] if n in queries.frames else open_source(spark, s, bases.get(n), files)
             for n, s in plan.graph.streams.items()
         }
         streams = list(plan.graph.streams.values())
@@ -109,25 +97,12 @@ def start(
         own = tuple(_scan(plan, s, typers[0], by_folder=True) for s in streams) if plan.by_folder else None
         if own is not None and not files:
             raise _refuse_spark_reader(store, plan)
-        driver.memory = find_slot_memory(spark)
-        if slots == AUTO:
-            forget_requests(store)
-            driver.follower = SlotFollower(lambda: read_capacity(spark), driver.program.pids, read_interval(trigger))
-        driver.preaggregate = read_preaggregation(spark)
-        if absorb is not None:
-            driver.absorb_bursts(absorb)
-        driver.retention = Retention(retain=retain)
-        driver.file.save(store)
         drop_torn_logs(store, driver.manifest.batch_id)
         trim_source_logs(store, [dict(stream.options) for stream in plan.graph.streams.values()])
-        driver.delivery = Delivery(store, driver.log, [make_sink(s, spark) for s in sinks])
-        driver.delivery.catch_up()
-        driver.read_bounds = BoundsReader(graph, bounds or {}, bases, lambda q: [tuple(r) for r in spark.sql(q).collect()]).read
-        driver.use_tables(StaticReader(spark, tables or {}, bases), read_broadcast_limit(spark))
-        driver.listen()
-        run = Run(spark, driver, scans, on_batch, flush, FileSchemas(spark, plan.graph, opened, bases), own)
-        run.start(opened, trigger, list_folders(plan.graph, bases))
-        if "availableNow" not in trigger:  # a run that goes on: results expire even if no batch comes
+        driver.begin()
+        run = Run(spark, driver, scans, own, FileSchemas(spark, plan.graph, opened, bases), on_batch)
+        run.start(opened, list_folders(plan.graph, bases))
+        if not options.trigger.available_now:  # a run that goes on: results expire even if no batch comes
             driver.compact()
         return run
     except BaseException:
@@ -135,10 +110,36 @@ def start(
         raise
 
 
-def read_broadcast_limit(spark: SparkSession) -> int:
+def _make_engine(
+    spark: SparkSession,
+    queries: RegisteredSet,
+    store: Store,
+    make_typer: Callable[[Graph], SparkTyper],
+    sinks: Sequence[Any],
+) -> Engine:
+    """What Spark gives a run."""
+    ask = lambda q: [tuple(r) for r in spark.sql(q).collect()]  # noqa: E731
+    return Engine(
+        make_typer,
+        queries.user,
+        spark.conf.get("spark.sql.session.timeZone") or "UTC",
+        max(1, spark.sparkContext.defaultParallelism),
+        _spark_must_read(spark),
+        _find_folders(queries.graph, queries.bases),
+        flat=find_flat_streams(queries.graph, queries.bases),
+        memory=find_slot_memory(spark),
+        read_bounds=BoundsReader(queries.graph, queries.bounds, queries.bases, ask).read,
+        read_capacity=lambda: read_capacity(spark),
+        tables=StaticReader(spark, queries.tables, queries.bases),
+        sinks=tuple(make_sink(s, spark) for s in sinks),
+        check=lambda latest: _check_offsets(store, latest),
+    )
+
+
+def read_broadcast_limit(spark: SparkSession, usual: int) -> int:
     """Bytes of the largest static table that every slot holds; larger ones are divided by key."""
     said = spark.conf.get(TABLE_BROADCAST, None)
-    return BROADCAST if said is None else read_size(said, TABLE_BROADCAST)
+    return usual if said is None else read_size(said, TABLE_BROADCAST)
 
 
 def read_preaggregation(spark: SparkSession) -> bool:
@@ -167,7 +168,7 @@ def _spark_must_read(spark: SparkSession) -> str:
     return f"the session sets {changed}" if changed else ""
 
 
-def _find_folders(graph: Graph, bases: dict[str, Path]) -> dict[str, str]:
+def _find_folders(graph: Graph, bases: Mapping[str, Path]) -> dict[str, str]:
     """The folders of streams of Parquet files, where a path names one."""
     found = {}
     for name, stream in graph.streams.items():

@@ -9,7 +9,7 @@ import gc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 
 import pyarrow as pa
 from pyspark import SparkFiles
@@ -21,6 +21,7 @@ from headrace.kernels.scan import FileChunk, Scan, file_chunks
 from headrace.kernels.slot_stage import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, row_chunks
+from headrace.program.messages import Orders
 from headrace.program.program import Program
 from headrace.program.table_division import TableDivision
 from headrace.runtime.orders import receive_orders
@@ -48,34 +49,32 @@ def slot_task(program: Program, level: int, own: tuple[Scan, ...] | None = None)
 
 
 def _source(program: Program, layout: Layout, rows: Arrow) -> Arrow:
-    orders = receive_orders()
-    return _guard(orders.store, run_source(program, orders, row_chunks(layout, rows)))
+    orders = receive_orders().common
+    return _guard(orders.store, run_source(program, orders, row_chunks(layout, rows, orders.limits.frame_rows)))
 
 
 def _scan(program: Program, scans: tuple[Scan, ...], rows: Arrow) -> Arrow:
-    orders = receive_orders()
+    file = receive_orders()
+    orders = file.common
     mine = [
-        split
-        for frame in rows
-        for number in frame.column(0).to_pylist()
-        if number < len(orders.splits)
-        for split in orders.splits[number]
+        split for frame in rows for number in frame.column(0).to_pylist() for split in file.read_splits(number)
     ]
-    return _guard(orders.store, run_source(program, orders, file_chunks(scans, mine)))
+    return _guard(orders.store, run_source(program, orders, file_chunks(scans, mine, orders.limits.file_rows)))
 
 
 def _slot(program: Program, level: int, own: tuple[Scan, ...] | None, rows: Arrow) -> Arrow:
-    orders = receive_orders()
+    file = receive_orders()
 
-    def read_own(slot: int) -> Iterator[FileChunk]:
-        return file_chunks(own or (), orders.own_splits[slot] if orders.own_splits else ())
+    def read_own(orders: Orders) -> Iterator[FileChunk]:
+        return file_chunks(own or (), chain(*orders.own_splits), orders.limits.file_rows)
 
-    return _guard(orders.store, run_slot(program, orders, level, rows, None if own is None else read_own))
+    share = partial(file.read_slot, level)
+    return _guard(file.common.store, run_slot(program, share, level, rows, None if own is None else read_own))
 
 
-def piece_task(store: Store, prefix: str) -> Callable[[Arrow], Arrow]:
-    """Rows of a static table, written down as they come."""
-    return partial(_write_pieces, store, prefix)
+def piece_task(store: Store, prefix: str, most: int) -> Callable[[Arrow], Arrow]:
+    """Rows of a static table, written down as they come, in files of `most` bytes."""
+    return partial(_write_pieces, store, prefix, most)
 
 
 def split_task(division: TableDivision) -> Callable[[Arrow], Arrow]:
@@ -88,8 +87,8 @@ def divide_task(division: TableDivision) -> Callable[[Arrow], Arrow]:
     return partial(_divide, division)
 
 
-def _write_pieces(store: Store, prefix: str, rows: Arrow) -> Arrow:
-    yield from _guard(store, (payloads.make_message(0, piece) for piece in write_pieces(store, prefix, rows)))
+def _write_pieces(store: Store, prefix: str, most: int, rows: Arrow) -> Arrow:
+    yield from _guard(store, (payloads.make_message(0, piece) for piece in write_pieces(store, prefix, rows, most)))
     pa.default_memory_pool().release_unused()  # a batch needs far less
 
 
@@ -100,7 +99,7 @@ def _split(division: TableDivision, rows: Arrow) -> Arrow:
         row
         for number in numbers
         for target, table in split_piece(division, number)
-        for row in payloads.make_payloads(target, "", table)
+        for row in payloads.make_payloads(target, "", table, division.limits.payload_bytes)
     )
     yield from _guard(division.store, found)
     pa.default_memory_pool().release_unused()
