@@ -15,11 +15,12 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.optimizer import RULES, Plan, Settings, optimize
-from headrace.optimizer.describe import describe_part_keys, describe_window
+from headrace.optimizer.describe import describe_part_keys
 from headrace.optimizer.plan import PaneTable, RowTable, TransitTable
 from headrace.physical.duck_typer import DuckTyper
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
+from headrace.windows.describe_window import describe_window
 from sql_cases import read_cases, write_case
 
 PREAMBLE = """

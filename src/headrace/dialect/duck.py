@@ -11,7 +11,6 @@ refused when the query is registered. `tests/physical` compares every rule with 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
@@ -26,7 +25,6 @@ from headrace.dialect.duck_order import order_key
 from headrace.dialect.duck_parse import parse_whole
 from headrace.dialect.sql_quotes import quote_name, quote_text
 from headrace.errors import SqlError
-from headrace.logical.graph import Aggregate
 
 
 def duck_sql(node: exp.Expr, scope: Mapping[str, str]) -> str:
@@ -41,19 +39,6 @@ def translate(node: exp.Expr, scope: Mapping[str, str]) -> Typed:
 def open_translator(scope: Mapping[str, str]) -> Translator:
     """A translator of several expressions over one scope, which does nothing twice."""
     return _Translator(scope)
-
-
-def use_query_words(message: str, relation: Aggregate, quoted: bool = True) -> str:
-    """A message about k0, a0, … in the words of the query; `quoted`: they stand in quotes there."""
-    words = {f"a{i}": call.text.lower() for i, call in enumerate(relation.calls)}
-    words |= {f"k{i}": key.sql(dialect="spark") for i, key in enumerate(relation.keys)}
-    names = r"[`\"]([ak]\d+)[`\"]" if quoted else r"\b([ak]\d+)\b"
-    message = re.sub(names, lambda m: words.get(m[1], m[0]), message)
-    in_quotes = r'"[^"\n]*"'  # Spark shows whole expressions so
-    message = re.sub(
-        in_quotes, lambda m: re.sub(r"\b[ak]\d+\b", lambda n: words.get(n[0], n[0]), m[0]), message
-    )
-    return re.sub(r"\b_bucket\(\d+\)", "the window's number", message, flags=re.IGNORECASE)
 
 
 class _Translator:
@@ -285,4 +270,4 @@ _RULES: dict[type, Callable[[_Translator, exp.Expr], Typed]] = {
     exp.Struct: _Translator.struct,
 }
 
-__all__ = ["Typed", "duck_sql", "open_translator", "quote_name", "spark_sql", "translate", "use_query_words"]
+__all__ = ["Typed", "duck_sql", "open_translator", "quote_name", "spark_sql", "translate"]

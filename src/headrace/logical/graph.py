@@ -1,24 +1,6 @@
-"""The query graph: what each relation *is*, with no engine in sight.
+"""The query graph: streams, static tables, and relations with what they read; what each relation *is*, with no engine in sight.
 
-A relation is one of eight things, and the first distinction is the important one:
-
-* a *raw* relation (`Rows`) is stateless: selections and projections of streams, melded by UNION ALL. It is
-  kept flattened, as branches that each read one stream, so that a window over any tower of selects and
-  unions still reads the stream's own columns (document 003 §4.2: Select passes progress on, Project maps
-  it, Union takes the minimum). A `Join` of relations gives raw rows too, which carry the progressing attributes of
-  all its inputs; a `Derive` or a `Merge` of raw relations is raw;
-* a `TemporalJoin` gives each row of a relation the row of a stream that was the last of its key at that time: raw rows;
-* a `Lookup` joins a relation with a static table. It keeps no state and passes rows and progress on, so it is raw or windowed as
-  what it reads;
-* a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when
-  progress passes the window's end. It is an `Aggregate` over a raw relation (with a window) or over a
-  windowed one (with a window of its own, or "the same window", by wid); a `Derive`, a selection or
-  projection of one windowed relation; or a `Merge`, a UNION ALL of several.
-
-The columns of a join are called `input.column`, one name each, so that expressions over it are like any others.
-
-Expressions are sqlglot's, in Spark's dialect, over the columns of the input relation. An aggregate's
-outputs and HAVING are over `k0…` (group-by values), `a0…` (aggregate values), `window_start`, `window_end`.
+`relation.py` says what all relations have in common. A new kind is a file beside it and a line here.
 """
 
 from __future__ import annotations
@@ -28,12 +10,17 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from headrace.logical.join_kind import JoinKind
-from headrace.logical.time_bounds import TimeBounds
+from headrace.logical.aggregate import Aggregate, Call, JointTime
+from headrace.logical.derive import Derive
+from headrace.logical.join import Join
+from headrace.logical.keyed_join import JoinInput, KeyedJoin
+from headrace.logical.lookup import Lookup
+from headrace.logical.merge import Merge
+from headrace.logical.relation import WINDOW_COLUMNS, JoinColumn, Output, Relation
+from headrace.logical.rows import Branch, Rows
+from headrace.logical.temporal_join import TemporalJoin
 from headrace.progress import Policy
-from headrace.windows import Sliding, WindowSpec
 
-WINDOW_COLUMNS = ("window_start", "window_end")
 LINE_FORMATS = ("csv", "json")
 
 
@@ -95,198 +82,6 @@ class StaticTable:
 
 
 @dataclass(frozen=True)
-class Branch:
-    """One stream, filtered and projected."""
-
-    stream: str
-    where: exp.Expr | None
-    columns: tuple[tuple[str, exp.Expr], ...]
-
-    def expression(self, name: str) -> exp.Expr:
-        return dict(self.columns)[name]
-
-
-@dataclass(frozen=True)
-class Rows:
-    name: str
-    branches: tuple[Branch, ...]
-    time: str | None  # the column that carries progress, if one survives
-    unit: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.branches[0].columns)
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of an aggregate function: canonical name, arguments, constant parameters.
-
-    `where` is a FILTER that the arguments cannot express: NULL instead of a value is not the same to `first`.
-    """
-
-    function: str
-    arguments: tuple[exp.Expr, ...] = ()
-    parameters: tuple[float | str, ...] = ()
-    text: str = field(default="", compare=False)
-    where: exp.Expr | None = None
-
-
-@dataclass(frozen=True)
-class JointTime:
-    """A key of an aggregation that is a time of one of a join's inputs, or the start of its tumbling window."""
-
-    key: int
-    column: str
-    width: int
-    offset: int = 0
-
-
-Output = tuple[str, exp.Expr]
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    name: str
-    input: str
-    window: WindowSpec | None  # None: the window of the input, by wid
-    unit: str
-    keys: tuple[exp.Expr, ...]
-    calls: tuple[Call, ...]
-    outputs: tuple[Output, ...]
-    having: exp.Expr | None = None
-    on: str | None = None  # the column its window names, if it names one
-    joint: tuple[JointTime, ...] = ()  # instead of a window: the times of several inputs of a join, together
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.outputs)
-
-
-@dataclass(frozen=True)
-class JoinInput:
-    """A relation that takes part in a join: what its rows are matched by, over its own columns."""
-
-    relation: str
-    alias: str
-    time: str  # the column whose progress the join goes by
-    keys: tuple[exp.Expr, ...]  # the i-th keys of all inputs are equal
-
-
-@dataclass(frozen=True)
-class JoinColumn:
-    """A column of a join: that of an input."""
-
-    name: str
-    input: int
-    column: str
-
-
-@dataclass(frozen=True)
-class Join:
-    """Rows of several relations with equal keys that are near in time.
-
-    `kind` is inner (any number of inputs), or of two inputs left, full, semi or anti: the first input is the one whose
-    rows are kept, or looked up. With one input it is distinct: a row is there if no row before it had the same keys.
-    `condition` is over the join's columns, those of `hidden` included, which it has for
-    nobody else. With a `window` each result is there once for every window its rows share, and has its bounds.
-    """
-
-    name: str
-    inputs: tuple[JoinInput, ...]
-    kind: JoinKind
-    bounds: TimeBounds
-    condition: exp.Expr | None
-    visible: tuple[JoinColumn, ...]
-    hidden: tuple[JoinColumn, ...]
-    unit: str
-    window: Sliding | None = None
-    order: str = ""  # how its inputs came to be joined, for EXPLAIN
-    window_times: tuple[tuple[str, bool], ...] = ()  # columns that share the window, and whether it is the end of one's own
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        shown = WINDOW_COLUMNS if self.window is not None else ()
-        return tuple(c.name for c in self.visible) + shown
-
-
-@dataclass(frozen=True)
-class TemporalJoin:
-    """Rows of the first input, each with the version of its key that was valid at its time: the last row of the second input with
-    equal keys and a time that is not later. `kind` is inner or left; `condition` is asked of the version that was found.
-    """
-
-    name: str
-    inputs: tuple[JoinInput, JoinInput]
-    kind: JoinKind
-    condition: exp.Expr | None
-    visible: tuple[JoinColumn, ...]
-    hidden: tuple[JoinColumn, ...]
-    unit: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self.visible)
-
-
-@dataclass(frozen=True)
-class Lookup:
-    """Rows of a relation with those of a static table.
-
-    `kind` is inner, left, semi or anti; rows of the relation are kept or looked up, never those of the table. Columns of
-    input 0 are the relation's, those of input 1 the table's; `condition` is over them all, as in a join.
-    """
-
-    name: str
-    input: str
-    table: str
-    alias: str  # of the table
-    kind: JoinKind
-    keys: tuple[tuple[exp.Expr, exp.Expr], ...]  # equal: over columns of the relation, over those of the table
-    condition: exp.Expr | None
-    visible: tuple[JoinColumn, ...]
-    hidden: tuple[JoinColumn, ...]
-    unit: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self.visible)
-
-
-@dataclass(frozen=True)
-class Derive:
-    name: str
-    input: str
-    unit: str
-    outputs: tuple[Output, ...]
-    where: exp.Expr | None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.outputs)
-
-
-@dataclass(frozen=True)
-class Merge:
-    name: str
-    inputs: tuple[str, ...]
-    unit: str
-    columns: tuple[str, ...]
-
-
-Relation = Rows | Join | TemporalJoin | Lookup | Aggregate | Derive | Merge
-
-
-def inputs_of(relation: Relation) -> tuple[str, ...]:
-    """The relations (not streams) a relation reads."""
-    if isinstance(relation, Rows):
-        return ()
-    if isinstance(relation, (Join, TemporalJoin)):
-        return tuple(i.relation for i in relation.inputs)
-    return relation.inputs if isinstance(relation, Merge) else (relation.input,)
-
-
-@dataclass(frozen=True)
 class Graph:
     """Streams, relations in an order where inputs come first, and which of them are the user's queries."""
 
@@ -298,20 +93,11 @@ class Graph:
     def streams_of(self, name: str) -> tuple[str, ...]:
         """The streams a relation depends on, sorted; its progress is the minimum of theirs."""
         relation = self.relations[name]
-        if isinstance(relation, Rows):
-            found = {branch.stream for branch in relation.branches}
-        else:
-            found = {s for parent in inputs_of(relation) for s in self.streams_of(parent)}
-        return tuple(sorted(found))
+        return tuple(sorted({*relation.own_streams, *(s for parent in relation.reads for s in self.streams_of(parent))}))
 
     def is_windowed(self, name: str) -> bool:
         """Whether the rows of a relation appear window by window, when progress passes the window's end."""
-        relation = self.relations[name]
-        if isinstance(relation, (Rows, Join, TemporalJoin)):
-            return False
-        if isinstance(relation, Aggregate):
-            return not relation.joint
-        return all(map(self.is_windowed, inputs_of(relation)))
+        return self.relations[name].is_windowed(self)
 
     def reachable(self, names: Iterable[str]) -> set[str]:
         """The relations `names` and all they read, directly or not."""
@@ -320,7 +106,7 @@ class Graph:
             name = todo.pop()
             if name not in seen:
                 seen.add(name)
-                todo.extend(inputs_of(self.relations[name]))
+                todo.extend(self.relations[name].reads)
         return seen
 
     def window_type(self, name: str) -> str:
@@ -330,3 +116,27 @@ class Graph:
         streams = [self.streams[s] for s in self.streams_of(name)]
         types = {dict(s.columns)[s.on].strip().lower() for s in streams}
         return "timestamp_ntz" if types == {"timestamp_ntz"} else "timestamp"
+
+
+__all__ = [
+    "LINE_FORMATS",
+    "WINDOW_COLUMNS",
+    "Aggregate",
+    "Branch",
+    "Call",
+    "Derive",
+    "Graph",
+    "Join",
+    "JoinColumn",
+    "JoinInput",
+    "JointTime",
+    "KeyedJoin",
+    "Lookup",
+    "Merge",
+    "Output",
+    "Relation",
+    "Rows",
+    "StaticTable",
+    "Stream",
+    "TemporalJoin",
+]

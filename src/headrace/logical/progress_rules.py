@@ -8,13 +8,16 @@ values come from: a join is complete on a column when all its inputs are, but ho
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from headrace.logical.apply_function import ProgressColumn
-from headrace.logical.graph import Aggregate, Derive, Graph, Join, Rows, TemporalJoin
-from headrace.logical.progress_columns import Inner, find_progress_columns, trace_outputs
+from headrace.logical.progress_columns import find_progress_columns
 from headrace.progress.advance_program import ProgressRule
 from headrace.progress.monotone_steps import Shift
 from headrace.progress.waits import Wait, Waits
+
+if TYPE_CHECKING:
+    from headrace.logical.graph import Graph
 
 AT_END = Shift(1)  # rows of windows are at the tick before their end, which is what their column says
 
@@ -36,26 +39,13 @@ def find_rules(graph: Graph, names: Iterable[str], levels: Mapping[str, int]) ->
         relation = graph.relations[name]
         own = find_progress_columns(graph, name, known.__getitem__)
         for column, one in own.items():
-            waits, values = one.waits, _find_values(graph, name, column, one.waits, known.__getitem__)
-            window = relation.window if isinstance(relation, Aggregate) and not relation.joint else None
-            by_group = isinstance(relation, Rows)
-            yield ProgressRule(name_column(name, column), waits, values, window, levels.get(name), by_group)
+            values = relation.find_values(graph, column, one.waits, known.__getitem__)
+            by_group, level = relation.is_over_streams, levels.get(name)
+            yield ProgressRule(name_column(name, column), one.waits, values, relation.closes, level, by_group)
         known[name] = {c: ProgressColumn(wait_for(name, c), one.type, one.applied) for c, one in own.items()}
 
 
-def _find_values(graph: Graph, name: str, column: str, waits: Waits, inner_of: Inner) -> Waits:
-    """Where the values of a column come from, by functions."""
-    relation = graph.relations[name]
-    if isinstance(relation, Join):
-        found = next(c for c in relation.visible if c.name == column)
-        return _own_value(graph, relation.inputs[found.input].relation, found.column)
-    if isinstance(relation, TemporalJoin):
-        return _own_value(graph, relation.inputs[0].relation, relation.inputs[0].time)
-    if isinstance(relation, Derive) and not graph.is_windowed(name):
-        return trace_outputs(relation, inner_of(relation.input))[column]
-    return waits  # of other kinds no row is older than what it is made of: all steps are functions
-
-
-def _own_value(graph: Graph, relation: str, column: str) -> Waits:
+def find_own_value(graph: Graph, relation: str, column: str) -> Waits:
+    """Where the values of a column come from that copies one of these."""
     waits = wait_for(relation, column)
     return tuple(w.then(AT_END) for w in waits) if graph.is_windowed(relation) else waits

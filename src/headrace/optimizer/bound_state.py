@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headrace.logical.graph import Aggregate, Join, TemporalJoin
-from headrace.optimizer.describe import describe_length
+from headrace.logical.graph import Aggregate, KeyedJoin
 from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, StateBound
+from headrace.windows.describe_window import describe_length
 
 
 def bound_state(plan: Plan) -> Plan:
@@ -35,21 +35,9 @@ def bound_state(plan: Plan) -> Plan:
 
 def _bound_rows(plan: Plan, table: RowTable) -> StateBound:
     """Rows are kept until no other input of any join has a row to come that reaches them."""
-    longest, others, unit = 0, set(), "us"
-    if all(len(join.inputs) == 1 for n, _ in table.readers if isinstance(join := plan.graph.relations[n], Join)):
-        return StateBound("rows", "until progress passes them")
-    for name, number in table.readers:
-        join = plan.graph.relations[name]
-        if isinstance(join, TemporalJoin):
-            one, two = (i.alias for i in join.inputs)
-            if number == 0:
-                return StateBound("rows", f"until {two} is past them")
-            return StateBound("rows", f"until {one} and {two} are past them, and of each key the last one before")
-        assert isinstance(join, Join)
-        unit = join.unit
-        for j, other in enumerate(join.inputs):
-            if j != number:
-                longest = max(longest, join.bounds.reach(number, j))
-                others.add(other.alias)
-    whom, be = " and ".join(sorted(others)), "is" if len(others) == 1 else "are"
-    return StateBound("rows", f"until {whom} {be} {describe_length(longest, unit)} past them")
+    joins = [(join, i) for n, i in table.readers if isinstance(join := plan.graph.relations[n], KeyedJoin)]
+    bounds = [join.bound_rows(i) for join, i in joins]
+    others = sorted({other for bound in bounds for other in bound.others})
+    said = next((bound.words for bound in bounds if bound.words), "" if others else "until progress passes them")
+    length = describe_length(max(bound.ticks for bound in bounds), joins[0][0].unit)
+    return StateBound("rows", said or f"until {' and '.join(others)} {'is' if len(others) == 1 else 'are'} {length} past them")

@@ -11,11 +11,10 @@
 from __future__ import annotations
 
 from headrace.errors import InternalError, PlanError
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Derive, Graph, Merge, Relation
-from headrace.logical.progress_columns import ProgressColumns, explain_no_progress, find_time
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Graph, Relation
+from headrace.logical.progress_columns import ProgressColumns, explain_no_progress
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import Plan
-from headrace.optimizer.trace_columns import find_leaves
 from headrace.partitioning.restrictions import read_restrictions
 
 
@@ -45,7 +44,7 @@ _EXAMPLES = {"us": "RANGE 10 MINUTES SLIDE 1 MINUTE", "int": "RANGE 600 SLIDE 60
 def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) -> None:
     name = describe_input(graph, relation.input)
     if relation.joint:
-        if find_leaves(graph, relation.input):
+        if graph.relations[relation.input].find_leaves(graph):
             raise PlanError(f"{name} unites rows of streams with others; an aggregate over both has one window")
         return
     if relation.window is None:
@@ -59,7 +58,7 @@ def _check_window(graph: Graph, relation: Aggregate, progress: ProgressColumns) 
             f"{name} has no progressing attribute left ({why or 'it is not among its columns'}), so the "
             f"window could never close: keep it in the SELECT of {'the sub-select' if '$' in relation.input else name}"
         )
-    if find_time(graph, relation) is None:
+    if relation.find_time(graph) is None:
         known = " or ".join(progress)
         if relation.on is None:
             example = next(iter(progress))
@@ -76,16 +75,8 @@ def _check_input(graph: Graph, relation: Aggregate, source: Relation) -> None:
         raise PlanError(
             f"the window is on {relation.on!r}, but {name} makes progress by its own windows; leave the attribute out"
         )
-    if relation.window is None and len({graph.streams_of(leaf) for leaf in _leaves(graph, source.name)}) > 1:
+    if relation.window is None and len({graph.streams_of(leaf) for leaf in source.find_windows(graph)}) > 1:
         raise PlanError(
             f"{name} unites queries over different streams, whose windows close at different times; give this "
             "query a window of its own, like [RANGE 1 HOUR], or unite the streams first"
         )
-
-
-def _leaves(graph: Graph, name: str) -> list[str]:
-    """The relations whose windows a relation shows."""
-    relation = graph.relations[name]
-    if isinstance(relation, Merge):
-        return [leaf for source in relation.inputs for leaf in _leaves(graph, source)]
-    return _leaves(graph, relation.input) if isinstance(relation, Derive) else [name]

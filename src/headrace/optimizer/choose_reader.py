@@ -62,7 +62,7 @@ def may_read_in_tasks(graph: Graph) -> bool:
     for relation in graph.relations.values():
         if isinstance(relation, Rows):
             expressions += [e for b in relation.branches for e in (b.where, *(c for _, c in b.columns))]
-        elif isinstance(relation, Aggregate) and isinstance(graph.relations[relation.input], Rows):
+        elif isinstance(relation, Aggregate) and graph.relations[relation.input].is_over_streams:
             expressions += [*relation.keys, *(e for c in relation.calls for e in (c.where, *c.arguments))]
     simple = all(isinstance(node, _SIMPLE) for e in expressions if e is not None for node in e.walk())
     return bool(graph.queries) and simple and all(s.format == "parquet" for s in graph.streams.values())

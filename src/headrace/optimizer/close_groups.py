@@ -13,7 +13,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Rows, inputs_of
+from headrace.logical.graph import Aggregate
 from headrace.optimizer.plan import PaneTable, Plan
 
 
@@ -42,7 +42,7 @@ def _find_group_keys(plan: Plan, table: PaneTable) -> tuple[int, ...]:
     assert isinstance(member, Aggregate)
     source = plan.graph.relations[member.input]
     found: set[tuple[int, ...]] = set()
-    for branch in source.branches if isinstance(source, Rows) else ():
+    for branch in (b for leaf in source.find_leaves(plan.graph) for b in leaf.branches) if source.is_over_streams else ():
         groups = plan.graph.streams[branch.stream].groups
         if not groups:
             continue
@@ -59,7 +59,7 @@ def _find_readers(plan: Plan, name: str) -> list[str]:
     found: list[str] = []
     for other in plan.relations:
         relation = plan.graph.relations[other]
-        if isinstance(relation, Rows) or name not in inputs_of(relation):
+        if name not in relation.reads:
             continue
         if not isinstance(relation, Aggregate):
             found += _find_readers(plan, other)

@@ -13,8 +13,8 @@ from sqlglot import exp
 from headrace.dialect.duck_expression import spark_sql
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Branch, Rows, Stream
-from headrace.logical.progress_columns import find_branch_steps, find_time
 from headrace.logical.rewrite import substitute
+from headrace.logical.rows import find_branch_steps
 from headrace.optimizer.plan import (
     CallColumns,
     ObservedColumns,
@@ -94,7 +94,7 @@ class _Collecting:
                 calls: Mapping[str, tuple[CallColumns, ...]] = {
                     name: self._calls(member, number, i) for name, member in members.items() if isinstance(member, Aggregate)
                 }
-                steps = find_branch_steps(self.plan.graph, branch, find_time(self.plan.graph, first))
+                steps = find_branch_steps(self.plan.graph, branch, first.find_time(self.plan.graph))
                 out.append(TableFeed(branch.stream, where, keys, calls, steps))
         return tuple(out)
 

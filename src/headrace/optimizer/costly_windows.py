@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.logical.graph import Aggregate, Graph
-from headrace.optimizer.describe import describe_length
 from headrace.windows import Sliding, WindowSpec
+from headrace.windows.describe_window import describe_length
 
 MANY = 10_000  # panes of a group, or windows of a row
 _HOUR = 3_600_000_000

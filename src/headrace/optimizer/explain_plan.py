@@ -16,30 +16,23 @@ from sqlglot import exp
 from headrace.errors import OptionError
 from headrace.logical.graph import (
     Aggregate,
-    Derive,
     Graph,
-    Join,
+    KeyedJoin,
     Lookup,
-    Merge,
-    Rows,
     StaticTable,
     Stream,
-    TemporalJoin,
-    inputs_of,
 )
-from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.describe import (
-    describe_length,
     describe_part_keys,
     describe_progress,
     describe_table_keys,
-    describe_window,
 )
 from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, Table, TransitTable
 from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
 from headrace.partitioning.plan_cost import RateStatistics
 from headrace.progress.monotone_steps import Multiply, Shift, Truncate
 from headrace.progress.waits import Back, Floor, Wait
+from headrace.windows.describe_window import describe_length, describe_window
 
 
 def explain_plan(
@@ -72,7 +65,7 @@ def _write_text(plan: Plan) -> str:
         lines += ["", *_table_lines(plan, table)]
     lines += _exchange_lines(plan)
     for query in dict.fromkeys(p.query for p in plan.passing):
-        alone = isinstance(plan.graph.relations[query], Rows)
+        alone = plan.graph.relations[query].is_over_streams
         lines += ["", f"{query}: rows {'' if alone else 'of streams '}pass at once, no exchange, no state"]
     return "\n".join(lines) + "\n"
 
@@ -127,10 +120,9 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
         lines = [f"{table.id}  {table.label}: partitioned by {by}"]
         for name in table.members:
             lookup = plan.graph.relations[name]
-            assert isinstance(lookup, Lookup)
-            lines.append(f"    {describe_lookup(lookup)}")
+            lines.append(f"    {lookup.describe_selection()}")
             shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
-            lines += [f"      {'  ' * d}{n}  {_describe(plan.graph, n)}" for n, d in dict.fromkeys(shown)]
+            lines += [f"      {'  ' * d}{n}  {plan.graph.relations[n].describe(plan.graph)}" for n, d in dict.fromkeys(shown)]
         return [*lines, "    keeps nothing: rows pass at once", *_place_lines(plan, table)]
     member = plan.graph.relations[table.members[0]]
     assert isinstance(member, Aggregate)
@@ -143,7 +135,7 @@ def _table_lines(plan: Plan, table: Table) -> list[str]:
     shown = [(name, depth) for name, depth in shown if name in plan.schemas]
     width = max((len(name) + 2 * depth for name, depth in shown), default=0)
     for name, depth in dict.fromkeys(shown):
-        lines.append(f"    {'  ' * depth}{name:<{width - 2 * depth}}  {_describe(plan.graph, name)}")
+        lines.append(f"    {'  ' * depth}{name:<{width - 2 * depth}}  {plan.graph.relations[name].describe(plan.graph)}")
     bound = plan.bounds[table.id]
     lines.append(f"    keeps {bound.keeps} {bound.until}")
     if table.id in plan.early:
@@ -186,48 +178,15 @@ def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
     lines = [f"{table.id}  {table.label}: partitioned by {by}"]
     for name in table.members:
         join = plan.graph.relations[name]
-        if not isinstance(join, (Join, TemporalJoin)) or plan.inputs_of.get(name, ("",))[0] != table.id:
+        if not isinstance(join, KeyedJoin) or plan.inputs_of.get(name, ("",))[0] != table.id:
             continue
-        lines.append(f"    {describe_join(plan, join) if isinstance(join, Join) else describe_temporal(plan, join)}")
+        lines.append(f"    {join.describe_tables(plan.inputs_of[name])}")
         shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
         for reader, depth in dict.fromkeys(shown):
-            lines.append(f"      {'  ' * depth}{reader}  {_describe(plan.graph, reader)}")
+            lines.append(f"      {'  ' * depth}{reader}  {plan.graph.relations[reader].describe(plan.graph)}")
     bound = plan.bounds[table.id]
     lines.append(f"    keeps {bound.keeps} {bound.until}")
     return [*lines, *_place_lines(plan, table)]
-
-
-def describe_join(plan: Plan, join: Join) -> str:
-    """A join in a line: what meets what, how near in time, in which order."""
-    tables = plan.inputs_of.get(join.name, ())
-    if join.kind is JoinKind.DISTINCT:
-        return f"distinct rows of {tables[0]}"
-    inputs = " ⋈ ".join(f"{i.alias} ({t})" for i, t in zip(join.inputs, tables, strict=False))
-    near = []
-    for i, one in enumerate(join.inputs):
-        for j in range(i + 1, len(join.inputs)):
-            common = next((w for w in join.bounds.windows if {w.one, w.other} == {i, j}), None)
-            if common is not None:
-                near.append(f"the same window of {describe_length(common.width, join.unit)}")
-                continue
-            start, end = -join.bounds.reach(j, i), join.bounds.reach(i, j)
-            moments = [f"{describe_length(abs(t), join.unit)} {'before' if t < 0 else 'after'} it" for t in (start, end)]
-            span = moments[0] if start == end else f"from {moments[0]} to {moments[1]}"
-            near.append(f"{join.inputs[j].alias} against {one.alias}: {span}")
-    order = f"; {join.order}" if join.order else ""
-    return f"{join.kind} join of {inputs}: {', '.join(dict.fromkeys(near))}{order}"
-
-
-def describe_temporal(plan: Plan, join: TemporalJoin) -> str:
-    """A temporal join in a line."""
-    rows, versions = (f"{i.alias} ({t})" for i, t in zip(join.inputs, plan.inputs_of[join.name], strict=True))
-    return f"{join.kind} join of {rows} with the version of {versions} as of {join.inputs[0].time}"
-
-
-def describe_lookup(lookup: Lookup) -> str:
-    """A lookup in a line: which table, by which keys."""
-    by = ", ".join(other.sql(dialect="spark") for _, other in lookup.keys)
-    return f"{lookup.kind} lookup in {lookup.table}" + (f" by {by}" if by else ": every row meets every row")
 
 
 def describe_wait(wait: Wait, unit: str) -> str:
@@ -263,23 +222,9 @@ def _readers(plan: Plan, name: str, table: str, depth: int) -> list[tuple[str, i
     deeper = depth + (name in plan.schemas)
     for other in plan.relations:
         relation = plan.graph.relations[other]
-        reads = not isinstance(relation, Rows) and name in inputs_of(relation) and other in plan.used
-        if reads and any(p.table == table for p in plan.parts.get(other, ())):
+        if name in relation.reads and other in plan.used and any(p.table == table for p in plan.parts.get(other, ())):
             found += _readers(plan, other, table, deeper)
     return found
-
-
-def _describe(graph: Graph, name: str) -> str:
-    relation = graph.relations[name]
-    if isinstance(relation, Aggregate):
-        if relation.joint:
-            return "by " + " and ".join(t.column for t in relation.joint)
-        return describe_window(relation.window, relation.unit) if relation.window else "same window"
-    if isinstance(relation, Derive) and isinstance(graph.relations[relation.input], Join):
-        return "rows of the join"
-    if isinstance(relation, Derive) and isinstance(lookup := graph.relations[relation.input], Lookup):
-        return describe_lookup(lookup)
-    return "union" if isinstance(relation, Merge) else "stateless"
 
 
 # -- JSON --------------------
@@ -381,9 +326,8 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
     queries = _find_queries(plan)
     for name in plan.schemas:
         relation = plan.graph.relations[name]
-        nodes.append({"id": f"q:{name}", "label": name, "kind": "query", "detail": _describe(plan.graph, name)})
-        if isinstance(relation, Rows):
-            edges += [(f"s:{b.stream}", f"q:{name}") for b in relation.branches]
+        nodes.append({"id": f"q:{name}", "label": name, "kind": "query", "detail": relation.describe(plan.graph)})
+        edges += [(f"s:{stream}", f"q:{name}") for stream in relation.own_streams]
         above = _queries_above(plan.graph, name)
         edges += [(f"q:{u}", f"q:{name}") for u in above]
         if not above:
@@ -394,10 +338,10 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
 def _queries_above(graph: Graph, name: str) -> list[str]:
     """The nearest queries a relation reads, through relations without a name."""
     found: list[str] = []
-    for parent in inputs_of(graph.relations[name]):
+    for parent in graph.relations[name].reads:
         if parent in graph.queries:
             found.append(parent)
-        elif not isinstance(graph.relations[parent], Rows):
+        elif not graph.relations[parent].is_over_streams:
             found += _queries_above(graph, parent)
     return found
 

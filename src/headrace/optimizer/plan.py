@@ -14,8 +14,8 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
-from headrace.logical.progress_columns import ProgressColumns, find_waits
+from headrace.logical.graph import Aggregate, Graph, KeyedJoin
+from headrace.logical.progress_columns import ProgressColumns
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.partitioning.choose_table_keys import TableKey, TablePlacement
 from headrace.partitioning.plan_cost import PIDS, RateStatistics
@@ -305,13 +305,13 @@ class Plan:
             return tuple(Wait(stream) for stream in self.passages[found.input].streams)
         aggregate = self.graph.relations[found.members[0]]
         assert isinstance(aggregate, Aggregate)
-        return find_waits(self.graph, aggregate)
+        return aggregate.find_waits(self.graph)
 
     def time_of(self, table: RowTable) -> str:
         """The column that the joins which read a table go by."""
         name, number = table.readers[0]
         join = self.graph.relations[name]
-        assert isinstance(join, (Join, TemporalJoin))
+        assert isinstance(join, KeyedJoin)
         return join.inputs[number].time
 
     def streams_of(self, table: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from headrace.dialect.duck_expression import spark_sql
 from headrace.logical.graph import Aggregate, Rows
-from headrace.logical.progress_columns import find_branch_steps, find_time
+from headrace.logical.rows import find_branch_steps
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import PaneTable, Plan
 from headrace.optimizer.trace_columns import trace_to_stream
@@ -43,7 +43,7 @@ def share_panes(plan: Plan) -> Plan:
         relation = plan.graph.relations[name]
         if not isinstance(relation, Aggregate) or relation.window is None:
             continue
-        if not isinstance(plan.graph.relations[relation.input], Rows):
+        if not plan.graph.relations[relation.input].is_over_streams:
             continue
         agreed, generation = _agreement(plan, relation), plan.settings.generation(name)
         for group in groups:
@@ -71,7 +71,7 @@ def _agreement(plan: Plan, relation: Aggregate) -> Hashable:
             b.stream,
             spark_sql(b.where) if b.where is not None else None,
             *(spark_sql(trace_to_stream(source, b, key, types)) for key in relation.keys),
-            find_branch_steps(plan.graph, b, find_time(plan.graph, relation)),
+            find_branch_steps(plan.graph, b, relation.find_time(plan.graph)),
         )
         for b in source.branches
     )

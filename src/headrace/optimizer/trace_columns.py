@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from sqlglot import exp
 
 from headrace.dialect.duck_expression import spark_sql
-from headrace.logical.graph import Branch, Graph, Merge, Rows
+from headrace.logical.graph import Branch, Graph, Rows
 
 
 def trace_to_stream(source: Rows, branch: Branch, expression: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
@@ -31,10 +31,7 @@ def trace_to_stream(source: Rows, branch: Branch, expression: exp.Expr, types: M
 
 def find_leaves(graph: Graph, name: str) -> list[Rows]:
     """The relations over streams that a relation is, or unites."""
-    relation = graph.relations[name]
-    if isinstance(relation, Rows):
-        return [relation]
-    return [leaf for arm in relation.inputs for leaf in find_leaves(graph, arm)] if isinstance(relation, Merge) else []
+    return list(graph.relations[name].find_leaves(graph))
 
 
 def describe_rows(graph: Graph, name: str) -> Hashable:

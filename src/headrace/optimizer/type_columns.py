@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from headrace.dialect.spark_types import find_comparison_type
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Join, Lookup, TemporalJoin
+from headrace.logical.graph import Aggregate
 from headrace.optimizer.plan import AggregateTypes, JoinTypes, Plan, Typer
 
 
 def type_columns(plan: Plan, typer: Typer) -> Plan:
-    looked_up = {r.table for n in plan.relations if isinstance(r := plan.graph.relations[n], Lookup)}
+    looked_up = {table for n in plan.relations for table in plan.graph.relations[n].tables}
     types = {name: typer.column_types(name) for name in (*plan.graph.streams, *sorted(looked_up), *plan.relations)}
     aggregates, joins = {}, {}
     for name in plan.relations:
         relation = plan.graph.relations[name]
-        if isinstance(relation, (Join, TemporalJoin)):
-            each = [typer.types(i.relation, list(i.keys)) for i in relation.inputs]
-            spelled = [" = ".join(i.keys[k].sql(dialect="spark") for i in relation.inputs) for k in range(len(each[0]))]
-            common = [_unify(name, spelled[k], [types[k] for types in each]) for k in range(len(each[0]))]
-            joins[name] = JoinTypes(tuple(common), tuple(map(tuple, each)))
-        if isinstance(relation, Lookup):
-            sides = list(zip(*relation.keys, strict=True)) or [(), ()]
-            each = [typer.types(n, list(k)) for n, k in zip((relation.input, relation.table), sides, strict=True)]
-            spelled = [f"{a.sql(dialect='spark')} = {b.sql(dialect='spark')}" for a, b in relation.keys]
+        if relation.compared:
+            sides = relation.compared
+            each = [typer.types(side.relation, list(side.keys)) for side in sides]
+            spelled = [" = ".join(k.sql(dialect="spark") for k in keys) for keys in zip(*(s.keys for s in sides), strict=True)]
             common = [_unify(name, text, [types[k] for types in each]) for k, text in enumerate(spelled)]
             joins[name] = JoinTypes(tuple(common), tuple(map(tuple, each)))
         if isinstance(relation, Aggregate):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from headrace.logical.graph import Aggregate, Graph, inputs_of
+from headrace.logical.graph import Aggregate, Graph
 from headrace.partitioning.choose_table_keys import TablePlacement, describe_numbers, write_table_keys
 from headrace.partitioning.infer_requirements import GivenRows
 from headrace.partitioning.plan_cost import RateStatistics
@@ -50,7 +50,7 @@ def find_above(graph: Graph, names: Collection[str], readers: Collection[str]) -
     """Those of `readers` that stand on these relations."""
     found = set(names)
     for name in graph.relations:  # inputs first
-        if name in readers and found & set(inputs_of(graph.relations[name])):
+        if name in readers and found & set(graph.relations[name].reads):
             found.add(name)
     return found - set(names)
 
@@ -63,5 +63,5 @@ def _find_beside(graph: Graph, names: Collection[str], given: str) -> set[str]:
         name = todo.pop()
         if name not in found:
             found.add(name)
-            todo += inputs_of(graph.relations[name]) if name != given else ()
+            todo += graph.relations[name].reads if name != given else ()
     return found

@@ -20,7 +20,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from headrace.logical.graph import Aggregate, Graph, Join, Rows, inputs_of
+from headrace.logical.graph import Aggregate, Graph, Join, Rows
 from headrace.partitioning.express_key import GIVEN
 from headrace.partitioning.plan_cost import DECLARED, RateStatistics
 from headrace.partitioning.requirement import Requirement, find_partition_steps
@@ -123,7 +123,7 @@ def describe_numbers(choice: PartitioningChoice, name: str) -> str:
 def find_read_together(graph: Graph, names: Sequence[str], readers: Collection[str]) -> set[str]:
     """The relations that are linked to these by windowed relations that read them, with the rows they stand on."""
     asked = {n for n in (*readers, *names) if not isinstance(graph.relations[n], Rows)}
-    links = [(n, i) for n in asked for i in inputs_of(graph.relations[n]) if i in asked]
+    links = [(n, i) for n in asked for i in graph.relations[n].reads if i in asked]
     found, grew = set(names), True
     while grew:
         more = {x for pair in links if found & set(pair) for x in pair}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows, inputs_of
+from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows
 from headrace.partitioning.infer_join import JoinDescription, infer_join, trace_join
 from headrace.partitioning.recognize_key import recognize_key
 from headrace.partitioning.requirement import KeyView, Requirement
@@ -60,11 +60,11 @@ def infer_requirements(
             found[name] = Requirement(name, "selection", (relation.input,), None)
         elif not isinstance(relation, Rows):  # lookups: nothing is known of what their rows are partitioned by
             views[name] = ()
-            found[name] = Requirement(name, "lookup", inputs_of(relation), None)
+            found[name] = Requirement(name, "lookup", relation.reads, None)
         else:
             views[name] = trace_rows(graph, relation)
             kind = "union" if len(relation.branches) > 1 else "selection"
-            found[name] = Requirement(name, kind, inputs_of(relation), None)
+            found[name] = Requirement(name, kind, relation.reads, None)
         if given is not None and name == given.relation:
             views[name] = trace_given(relation, views[name])
             found[name] = Requirement(name, "selection", (), None)

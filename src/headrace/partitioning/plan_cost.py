@@ -23,7 +23,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from headrace.logical.graph import Aggregate, Graph, Merge, Rows, inputs_of
+from headrace.logical.graph import Aggregate, Graph, Merge, Rows
 from headrace.partitioning.coarsening import BitMask, FloorDivision, Modulus, Remainder, TruncatedDivision
 from headrace.partitioning.express_key import express_key
 from headrace.partitioning.partitioning_key import PartitioningKey
@@ -144,7 +144,7 @@ def estimate_rates(graph: Graph, relations: Collection[str], known: RateStatisti
             if name not in graph.streams:
                 size = min(size, COLUMN_SIZE * len(relation.columns))
         else:
-            read = inputs_of(relation)
+            read = relation.reads
             arrived = sum(rows[r] for r in read)
             received = sum(found[r].output for r in read)
             size = COLUMN_SIZE * len(relation.columns)

@@ -6,28 +6,19 @@ is told is refused here too (`check_types.py`), and what only Spark can type is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from headrace.dialect.duck import translate, use_query_words
+from headrace.dialect.duck import translate
 from headrace.dialect.duck_cast import duck_type, spark_name
 from headrace.dialect.spark_types import spell_type, wider
 from headrace.dialect.sql_quotes import quote_name
 from headrace.errors import HeadraceError, PlanError, SqlError
-from headrace.logical.graph import (
-    WINDOW_COLUMNS,
-    Aggregate,
-    Derive,
-    Graph,
-    Join,
-    Lookup,
-    Merge,
-    Rows,
-    TemporalJoin,
-)
+from headrace.logical.graph import Aggregate, Graph, JoinColumn, Output, Relation
+from headrace.logical.relation import Selection
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys, result_type
@@ -70,63 +61,78 @@ class DuckTyper:
     def _compute(self, name: str) -> dict[str, str]:
         if name in self.graph.tables:
             return {c: self._declared(f"table {name}", c, t) for c, t in self.graph.tables[name].schema}
-        relation = self.graph.relations[name]
         if name in self.graph.streams:
             return {c: self._declared(f"stream {name}", c, t) for c, t in self.graph.streams[name].columns}
-        if isinstance(relation, Rows):
-            arms = [self.types(b.stream, [e for _, e in b.columns]) for b in relation.branches]
-            for b in relation.branches:
-                known = self._know(b.stream)
-                known.check_condition(b.where, "WHERE or ON")
-                self._guess(name, {c for c, e in b.columns if not known.find(e)})
-            return dict(zip(relation.columns, self._wider(name, arms), strict=True))
-        if isinstance(relation, Merge):
-            arms = [list(self.column_types(i).values()) for i in relation.inputs]
-            for arm in relation.inputs:
-                pairs = zip(relation.columns, self.column_types(arm), strict=True)
-                self._guess(name, {c for c, old in pairs if self._is_guess(arm, old)})
-            return dict(zip(relation.columns, self._wider(name, arms), strict=True))
-        time = self.graph.window_type(name)
-        if isinstance(relation, (Join, TemporalJoin)):
-            every = self._join(relation, [i.relation for i in relation.inputs], dict.fromkeys(WINDOW_COLUMNS, time))
-            return {c: every[c] for c in relation.columns}
-        if isinstance(relation, Lookup):
-            every = self._join(relation, [relation.input, relation.table], {})
-            return {c: every[c] for c in relation.columns}
-        scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
-        if isinstance(relation, Derive):
-            scope = {**(scope if self.graph.is_windowed(name) else {}), **self.column_types(relation.input)}
-            guessed = self._guessed.get(relation.input, set())
-        else:
-            assert isinstance(relation, Aggregate)
-            for i, key in enumerate(relation.keys):
-                scope[f"k{i}"] = self.types(relation.input, [key])[0]
-            check_keys(relation, [scope[f"k{i}"] for i in range(len(relation.keys))])
-            known = self._know(relation.input)
-            guessed = {f"k{i}" for i, key in enumerate(relation.keys) if not known.find(key)}
-            for i, call in enumerate(relation.calls):
-                known.check_condition(call.where, "FILTER")
-                arguments = self.types(relation.input, list(call.arguments))
-                sure = [known.find(a) for a in call.arguments]
-                if call.function not in self.user:
-                    check_call(call, sure)
-                guessed |= {f"a{i}"} if "" in sure else set()
-                scope[f"a{i}"] = result_type(call, arguments, self.user)
+        return self.graph.relations[name].type_columns(self.graph, self)
+
+    # -- what relations ask (`Relation.type_columns`) --------------------
+    def unite(self, name: str, arms: Sequence[Selection]) -> dict[str, str]:
+        columns = self.graph.relations[name].columns
+        each = [self.types(arm.source, [e for _, e in arm.outputs]) for arm in arms]
+        for arm in arms:
+            known = self._know(arm.source)
+            known.check_condition(arm.where, "WHERE or ON")
+            self._guess(name, {c for c, (_, e) in zip(columns, arm.outputs, strict=True) if not known.find(e)})
+        return dict(zip(columns, self._wider(name, each), strict=True))
+
+    def select(self, name: str, selection: Selection, more: Mapping[str, str]) -> dict[str, str]:
+        scope = {**_with_start(more), **self.column_types(selection.source)}
+        guessed = self._guessed.get(selection.source, set())
+        return self._outputs(self.graph.relations[name], selection.outputs, scope, guessed, selection.where, "WHERE or ON")
+
+    def join(
+        self,
+        relation: Relation,
+        inputs: Sequence[str],
+        given: Sequence[JoinColumn],
+        condition: exp.Expr | None,
+        more: Mapping[str, str],
+    ) -> dict[str, str]:
+        every = {c.name: self.column_types(inputs[c.input])[c.column] for c in given} | dict(more)
+        self._guess(relation.name, {c.name for c in given if self._is_guess(inputs[c.input], c.column)})
+        if condition is not None:
+            sure = {c: t for c, t in every.items() if not self._is_guess(relation.name, c)}
+            ExpressionTypes(sure).check_condition(condition, "WHERE or ON")
+            translate(condition, every)
+        return {c: every[c] for c in relation.columns}
+
+    def aggregate(self, relation: Aggregate, more: Mapping[str, str]) -> dict[str, str]:
+        scope = {**_with_start(more)}
+        for i, key in enumerate(relation.keys):
+            scope[f"k{i}"] = self.types(relation.input, [key])[0]
+        check_keys(relation, [scope[f"k{i}"] for i in range(len(relation.keys))])
+        known = self._know(relation.input)
+        guessed = {f"k{i}" for i, key in enumerate(relation.keys) if not known.find(key)}
+        for i, call in enumerate(relation.calls):
+            known.check_condition(call.where, "FILTER")
+            arguments = self.types(relation.input, list(call.arguments))
+            sure = [known.find(a) for a in call.arguments]
+            if call.function not in self.user:
+                check_call(call, sure)
+            guessed |= {f"a{i}"} if "" in sure else set()
+            scope[f"a{i}"] = result_type(call, arguments, self.user)
+        return self._outputs(relation, relation.outputs, scope, guessed, relation.having, "HAVING")
+
+    def _outputs(
+        self,
+        relation: Relation,
+        outputs: Sequence[Output],
+        scope: Mapping[str, str],
+        guessed: Collection[str],
+        condition: exp.Expr | None,
+        clause: str,
+    ) -> dict[str, str]:
+        """The types of what is computed of columns of these types, of which some are `guessed`."""
         try:
             known = ExpressionTypes({c: t for c, t in scope.items() if c not in guessed})
-            for _, output in relation.outputs:
+            for _, output in outputs:
                 known.check(output)
-            self._guess(name, {n for n, e in relation.outputs if not known.find(e)})
-            if isinstance(relation, Derive):
-                known.check_condition(relation.where, "WHERE or ON")
-            else:
-                known.check_condition(relation.having, "HAVING")
-            return {n: translate(e, scope).type for n, e in relation.outputs}
+            self._guess(relation.name, {n for n, e in outputs if not known.find(e)})
+            known.check_condition(condition, clause)
+            return {n: translate(e, scope).type for n, e in outputs}
         except (PlanError, SqlError) as e:
-            reason = str(e)
-            if isinstance(relation, Aggregate):
-                reason = use_query_words(reason, relation, quoted=not isinstance(e, UnfitTypeError))
-            raise type(e)(f"query {name.split('$')[0]}: {reason}") from e
+            reason = relation.use_query_words(str(e), quoted=not isinstance(e, UnfitTypeError))
+            raise type(e)(f"query {relation.name.split('$')[0]}: {reason}") from e
 
     def _wider(self, name: str, arms: Sequence[Sequence[str]]) -> list[str]:
         """The types of a union of rows of these types."""
@@ -145,19 +151,6 @@ class DuckTyper:
     def types(self, relation: str, expressions: list[exp.Expr]) -> list[str]:
         scope, known = self.column_types(relation), self._know(relation)
         return [self._type(scope, known, e) for e in expressions]
-
-    def _join(
-        self, relation: Join | TemporalJoin | Lookup, inputs: Sequence[str], more: Mapping[str, str]
-    ) -> dict[str, str]:
-        """The types of all columns of a join; its condition is looked at with them."""
-        columns = (*relation.visible, *relation.hidden)
-        every = {c.name: self.column_types(inputs[c.input])[c.column] for c in columns} | dict(more)
-        self._guess(relation.name, {c.name for c in columns if self._is_guess(inputs[c.input], c.column)})
-        if relation.condition is not None:
-            sure = {c: t for c, t in every.items() if not self._is_guess(relation.name, c)}
-            ExpressionTypes(sure).check_condition(relation.condition, "WHERE or ON")
-            translate(relation.condition, every)
-        return every
 
     def _know(self, relation: str) -> ExpressionTypes:
         """What is known for sure of expressions over a relation's columns."""
@@ -206,3 +199,8 @@ class DuckTyper:
         text = [MALFORMED] if self.graph.streams[stream].keeps_malformed else []
         added = [pa.field(name, pa.string()) for name in (*text, "_reason")]
         return bytes(pa.schema([*schema, *added]).serialize().to_pybytes())
+
+
+def _with_start(window: Mapping[str, str]) -> dict[str, str]:
+    """The columns of a window, with the tick that GSQL's bucket number is computed of."""
+    return {**window, "_ws": "bigint"} if window else {}

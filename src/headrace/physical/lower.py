@@ -31,7 +31,6 @@ from headrace.logical.graph import (
     Rows,
     TemporalJoin,
 )
-from headrace.logical.progress_columns import find_time
 from headrace.optimizer.plan import JointTable, PaneTable, Part, Plan, RowTable, Table, TransitTable
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
@@ -43,7 +42,7 @@ from headrace.physical.lower_join import (
     lower_row_table,
     time_sql,
 )
-from headrace.physical.lower_lookup import find_passed_streams, lower_lookup, lower_transit
+from headrace.physical.lower_lookup import lower_lookup, lower_transit
 from headrace.physical.lower_progress import find_ways, list_promised, lower_pending, lower_rules
 from headrace.physical.lower_temporal import lower_temporal, lower_temporal_table
 from headrace.physical.lowered_node import KnownOfNode
@@ -99,7 +98,7 @@ class _Lowering:
                 self._lookup(relation)
             elif isinstance(relation, Derive):
                 self._derive(relation)
-            elif self.plan.parts.get(name):
+            elif isinstance(relation, Aggregate) and self.plan.parts.get(name):
                 self._aggregate(relation)
             if name in self.plan.schemas:
                 self._emit(name)
@@ -299,7 +298,7 @@ class _Lowering:
         """An aggregation over windowed rows: computed in place, kept in this slot, or sent to the next level."""
         windowed = self.graph.is_windowed(relation.input)
         scope = {**self.plan.types[relation.input], **(window_scope(self.plan, relation) if windowed else {})}
-        named = relation.joint[0].column if relation.joint else find_time(self.graph, relation) or ""
+        named = relation.joint[0].column if relation.joint else relation.find_time(self.graph) or ""
         time = "_we" if windowed else time_sql(self.graph, relation.input, named)
         types = self.plan.aggregates[relation.name]
         values = [self.sql.translate(relation, k, scope).sql for k in relation.keys]
@@ -417,7 +416,7 @@ class _Lowering:
         """The streams whose rows come to a node late if they are late: nothing between them waits."""
         table = self.plan.tables[next(id_ for id_, found in self.nodes.items() if found is node)]
         source = table.input if isinstance(table, RowTable) else self._relation(table.members[0]).input
-        return {f.stream for f in node.feeds} | find_passed_streams(self.graph, source)
+        return {f.stream for f in node.feeds} | self.graph.relations[source].find_passed_streams(self.graph)
 
     def _program(self) -> Program:
         plan, nodes = self.plan, tuple(self.nodes.values())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from headrace.dialect.duck_cast import spell_null
 from headrace.dialect.duck_expression import spark_sql
 from headrace.dialect.sql_quotes import quote_name
-from headrace.logical.graph import Aggregate, Graph, Join, TemporalJoin
+from headrace.logical.graph import Aggregate, Graph, Join, KeyedJoin
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_rules import name_column
 from headrace.optimizer.place_relations import find_implied
@@ -48,7 +48,7 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
     if isinstance(table, RowTable):
         name, number = table.readers[0]
         join = plan.graph.relations[name]
-        assert isinstance(join, (Join, TemporalJoin))
+        assert isinstance(join, KeyedJoin)
         time = join.inputs[number].time
     if feeds and not has_columns_of_streams(plan.graph, table.input):  # others may store the same of the stream
         rows = feeds, describe_rows(plan.graph, table.input), query, time
@@ -60,7 +60,7 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
 def keeps_unmatched(plan: Plan, table: RowTable) -> bool:
     """Whether some join, or lookup of versions, shows rows of a table that meet nobody."""
     readers = [(plan.graph.relations[n], i) for n, i in table.readers]
-    kinds = [(join.kind, i) for join, i in readers if isinstance(join, (Join, TemporalJoin))]
+    kinds = [(join.kind, i) for join, i in readers if isinstance(join, KeyedJoin)]
     return any(i in kind.kept for kind, i in kinds)
 
 

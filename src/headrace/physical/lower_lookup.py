@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from headrace.dialect.duck_cast import cast, duck_type
 from headrace.dialect.sql_quotes import quote_name
-from headrace.logical.graph import WINDOW_COLUMNS, Derive, Graph, Lookup, Merge, Rows
+from headrace.logical.graph import WINDOW_COLUMNS, Lookup
 from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.plan import Plan, TransitTable
 from headrace.physical.keys import normalize_key
@@ -67,17 +67,6 @@ def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, view: 
         text = f"{pairs} UNION ALL SELECT {', '.join([*padded, *windows]) or '1 AS _one'} FROM {left} WHERE NOT {partner}"
     hashed = tuple(k for k, _ in keys), tuple(k for _, k in keys)
     return LookUp(view, text, source, lookup.table, names[1], read, *hashed, transit)
-
-
-def find_passed_streams(graph: Graph, name: str) -> set[str]:
-    """The streams whose rows, late ones too, reach a relation through lookups."""
-    relation = graph.relations[name]
-    if isinstance(relation, Lookup):
-        source = graph.relations[relation.input]
-        return set(graph.streams_of(source.name)) if isinstance(source, Rows) else find_passed_streams(graph, source.name)
-    if isinstance(relation, Derive):
-        return find_passed_streams(graph, relation.input)
-    return {s for arm in relation.inputs for s in find_passed_streams(graph, arm)} if isinstance(relation, Merge) else set()
 
 
 def _key(

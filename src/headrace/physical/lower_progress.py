@@ -7,11 +7,9 @@ identifiers, so none of these is that of a column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from headrace.logical.graph import Aggregate, Join, TemporalJoin
-from headrace.logical.join_kind import JoinKind
-from headrace.logical.progress_columns import find_window_column
+from headrace.logical.graph import Aggregate, Join, KeyedJoin
 from headrace.logical.progress_rules import AT_END, find_rules, name_column, wait_for
 from headrace.optimizer.plan import Plan, RowTable, TransitTable
 from headrace.program.aggregations import PaneNode
@@ -61,18 +59,18 @@ def _list_table_rules(plan: Plan, id_: str, node: Node) -> Iterator[ProgressRule
         waits: Waits = tuple(Wait(stream) for stream in plan.passages[table.input].streams)
         yield ProgressRule(node.name, waits, waits, level=node.level)
     elif isinstance(table, RowTable):
-        readers = [(graph.relations[name], number) for name, number in table.readers]
+        readers = [(join, number) for name, number in table.readers if isinstance(join := graph.relations[name], KeyedJoin)]
         waits = values = wait_for(table.input, plan.time_of(table))
-        if isinstance(readers[0][0], TemporalJoin) and graph.is_windowed(table.input):
+        if readers[0][0].at_window_end and graph.is_windowed(table.input):
             values = tuple(w.then(AT_END) for w in waits)
         yield ProgressRule(node.name, waits, values, level=node.level)
         assert isinstance(node, RowNode)
-        needed = unite_waits(*(_find_needed(join, number) for join, number in readers))
+        needed = unite_waits(*(join.find_needed(number) for join, number in readers))
         yield ProgressRule(node.needed, needed, ())
     else:
         aggregate = graph.relations[table.members[0]]
         assert isinstance(aggregate, Aggregate)
-        waits = wait_for(aggregate.input, find_window_column(graph, aggregate))
+        waits = wait_for(aggregate.input, aggregate.find_window_column(graph))
         by_group = isinstance(node, PaneNode) and bool(node.groups)
         yield ProgressRule(node.name, waits, waits, level=node.level, by_group=by_group)
 
@@ -81,27 +79,5 @@ def _list_side_rules(plan: Plan, step: JoinRows) -> Iterator[ProgressRule]:
     join = plan.graph.relations[step.join]
     assert isinstance(join, Join)
     for number, side in enumerate(step.inputs):
-        yield ProgressRule(side.complete, join.bounds.needed(number, _input_waits(join)), ())
-
-
-def _input_waits(join: Join | TemporalJoin) -> Sequence[Waits]:
-    return [wait_for(i.relation, i.time) for i in join.inputs]
-
-
-def _find_needed(join: object, number: int) -> Waits:
-    """From where on rows of an input are needed: until no row still to come reaches them, and, where rows without a partner
-    count, until every row they may have met is complete.
-    """
-    assert isinstance(join, (Join, TemporalJoin))
-    waits = _input_waits(join)
-    if isinstance(join, TemporalJoin):
-        return waits[1] if number == 0 else unite_waits(*waits)
-    if join.kind is JoinKind.DISTINCT:
-        return waits[0]
-    bounds, other = join.bounds, 1 - number
-    needed = bounds.needed(number, waits)
-    if other not in join.kind.decided:
-        return needed
-    undecided = [w.then(bounds.step(other, number)).then(bounds.step(number, other)) for w in waits[number]]
-    return unite_waits(needed, undecided)
+        yield ProgressRule(side.complete, join.bounds.needed(number, join.wait_for_inputs()), ())
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import duckdb
 from sqlglot import exp
 
-from headrace.dialect.duck import Typed, spark_sql, translate, use_query_words
+from headrace.dialect.duck import Typed, spark_sql, translate
 from headrace.dialect.duck_cast import cast, duck_type
 from headrace.dialect.sql_quotes import quote_name
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Rows, TemporalJoin
+from headrace.logical.graph import Aggregate, Derive, Relation
 from headrace.optimizer.plan import Plan
 from headrace.physical.scratch_database import open_scratch
 
@@ -39,12 +39,10 @@ class ResultSql:
 
     def translate_in(self, name: str, expression: exp.Expr, scope: Mapping[str, str]) -> Typed:
         """An expression over the columns of any relation of slots."""
-        relation = self.graph.relations[name]
-        assert not isinstance(relation, Rows)
-        return self.translate(relation, expression, scope)
+        return self.translate(self.graph.relations[name], expression, scope)
 
     def translate(
-        self, relation: Aggregate | Derive | Join | TemporalJoin | Lookup | Merge, expression: exp.Expr, scope: Mapping[str, str]
+        self, relation: Relation, expression: exp.Expr, scope: Mapping[str, str]
     ) -> Typed:
         """An expression that DuckDB is sure to take."""
         try:
@@ -55,9 +53,7 @@ class ResultSql:
             reason = str(e)
             if isinstance(e, duckdb.Error):
                 reason = f"{spark_sql(expression)} cannot be computed on results: {reason.splitlines()[0]}"
-            if isinstance(relation, Aggregate):
-                reason = use_query_words(reason, relation)
-            raise PlanError(f"query {relation.name.split('$')[0]}: {reason}") from e
+            raise PlanError(f"query {relation.name.split('$')[0]}: {relation.use_query_words(reason)}") from e
         return value
 
 

@@ -8,7 +8,7 @@ with Spark's own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -17,24 +17,14 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from sqlglot import exp
 
-from headrace.dialect.duck import spark_sql, use_query_words
+from headrace.dialect.duck import spark_sql
 from headrace.dialect.duck_cast import spark_name
 from headrace.dialect.java_numbers import use_java
 from headrace.dialect.sql_quotes import quote_spark_name
 from headrace.errors import SqlError
 from headrace.logical.functions import nearest_aggregate
-from headrace.logical.graph import (
-    WINDOW_COLUMNS,
-    Aggregate,
-    Call,
-    Derive,
-    Graph,
-    Join,
-    Lookup,
-    Merge,
-    Rows,
-    TemporalJoin,
-)
+from headrace.logical.graph import Aggregate, Call, Graph, JoinColumn, Output, Relation
+from headrace.logical.relation import Selection
 from headrace.logical.source_formats import MALFORMED
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.physical.aggregates import check_keys
@@ -92,59 +82,37 @@ class SparkTyper:
     def _compute(self, name: str) -> StructType:
         if name in self.graph.tables:
             return self._analyse(name, f"SELECT * FROM {_row(dict(self.graph.tables[name].schema))}")
-        relation = self.graph.relations[name]
         if name in self.graph.streams:
             columns = dict(self.graph.streams[name].columns)
             return self._analyse(name, f"SELECT * FROM {_row(columns)}")
-        if isinstance(relation, Rows):
-            arms = []
-            for branch in relation.branches:
-                listed = ", ".join(f"{spark_sql(e)} AS {quote_spark_name(n)}" for n, e in branch.columns)
-                where = f" WHERE {spark_sql(branch.where)}" if branch.where is not None else ""
-                arms.append(f"SELECT {listed} FROM {self._rows(branch.stream)}{where}")
-            return self._analyse(name, " UNION ALL ".join(arms))
-        if isinstance(relation, (Join, TemporalJoin)):
-            return self._join(relation)
-        if isinstance(relation, Lookup):
-            return self._lookup(relation)
-        if isinstance(relation, Merge):
-            arms = [
-                "SELECT "
-                + ", ".join(quote_spark_name(c) for c in self.graph.relations[i].columns)
-                + f" FROM {self._rows(i)}"
-                for i in relation.inputs
-            ]
-            return self._analyse(name, " UNION ALL ".join(arms))
-        time = self.graph.window_type(name)
-        scope = {"window_start": time, "window_end": time, "_ws": "bigint"}
-        if isinstance(relation, Derive):
-            more = scope if self.graph.is_windowed(name) else {}
-            condition, source = relation.where, self._rows(relation.input, more)
-        else:
-            condition, source = relation.having, self._aggregated(relation, scope)
-        listed = ", ".join(f"{_spoken(spark_sql(e))} AS {quote_spark_name(n)}" for n, e in relation.outputs)
-        where = f" WHERE {_spoken(spark_sql(condition))}" if condition is not None else ""
-        return self._analyse(name, f"SELECT {listed} FROM {source}{where}")
+        return self.graph.relations[name].type_columns(self.graph, self)
 
-    def _join(self, relation: Join | TemporalJoin) -> StructType:
+    # -- what relations ask (`Relation.type_columns`) --------------------
+    def unite(self, name: str, arms: Sequence[Selection]) -> StructType:
+        return self._analyse(name, " UNION ALL ".join(_select(a.outputs, self._rows(a.source), a.where) for a in arms))
+
+    def select(self, name: str, selection: Selection, more: Mapping[str, str]) -> StructType:
+        rows = self._rows(selection.source, _with_start(more))
+        return self._analyse(name, _select(selection.outputs, rows, selection.where))
+
+    def join(
+        self,
+        relation: Relation,
+        inputs: Sequence[str],
+        given: Sequence[JoinColumn],
+        condition: exp.Expr | None,
+        more: Mapping[str, str],
+    ) -> StructType:
         """The columns of a join; the condition is analysed with them."""
-        columns: dict[str, str] = {}
-        for column in (*relation.visible, *relation.hidden):
-            columns[column.name] = _ddl(self.schema(relation.inputs[column.input].relation)[column.column].dataType)
-        if isinstance(relation, Join) and relation.window is not None:
-            columns |= dict.fromkeys(WINDOW_COLUMNS, self.graph.window_type(relation.name))
+        sources = [self.schema(name) for name in inputs]
+        columns = {c.name: _ddl(sources[c.input][c.column].dataType) for c in given} | dict(more)
         listed = ", ".join(quote_spark_name(c) for c in relation.columns) or "1"
-        where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
+        where = f" WHERE {spark_sql(condition)}" if condition is not None else ""
         return self._analyse(relation.name, f"SELECT {listed} FROM {_row(columns)}{where}")
 
-    def _lookup(self, relation: Lookup) -> StructType:
-        """The columns of a lookup; the condition is analysed with them."""
-        sources = [self.schema(relation.input), self.schema(relation.table)]
-        every = (*relation.visible, *relation.hidden)
-        row = _row({c.name: _ddl(sources[c.input][c.column].dataType) for c in every})
-        listed = ", ".join(quote_spark_name(c) for c in relation.columns) or "1"
-        where = f" WHERE {spark_sql(relation.condition)}" if relation.condition is not None else ""
-        return self._analyse(relation.name, f"SELECT {listed} FROM {row}{where}")
+    def aggregate(self, relation: Aggregate, more: Mapping[str, str]) -> StructType:
+        source = self._aggregated(relation, _with_start(more))
+        return self._analyse(relation.name, _select(relation.outputs, source, relation.having))
 
     def _aggregated(self, relation: Aggregate, scope: Mapping[str, str]) -> str:
         """A relation of the keys and aggregates, and of the columns in `scope`."""
@@ -178,9 +146,8 @@ class SparkTyper:
                 return self.spark.sql(sql).schema
         except PySparkException as e:  # of its types or its text, or of numbers in it that no type holds
             text = str(e).strip().split("; line")[0].split("\n")[0]
-            relation = self.graph.relations.get(name)
-            if isinstance(relation, Aggregate):
-                text = use_query_words(text, relation)
+            if (relation := self.graph.relations.get(name)) is not None:
+                text = relation.use_query_words(text)
             if unknown := _UNKNOWN.search(text):
                 called = unknown[1].lower()
                 near = nearest_aggregate(called, self.user)
@@ -204,6 +171,16 @@ def _number(value: float) -> str:
 def _spoken(sql: str) -> str:
     """GSQL's bucket number is Headrace's own; to Spark it is a number."""
     return _BUCKET.sub("bigint(", sql)
+
+
+def _with_start(window: Mapping[str, str]) -> dict[str, str]:
+    """The columns of a window, with the tick that GSQL's bucket number is computed of."""
+    return {**window, "_ws": "bigint"} if window else {}
+
+
+def _select(outputs: Sequence[Output], source: str, where: exp.Expr | None) -> str:
+    listed = ", ".join(f"{_spoken(spark_sql(e))} AS {quote_spark_name(n)}" for n, e in outputs)
+    return f"SELECT {listed} FROM {source}" + (f" WHERE {_spoken(spark_sql(where))}" if where is not None else "")
 
 
 def _row(columns: Mapping[str, str]) -> str:

@@ -31,8 +31,9 @@ from headrace.logical.graph import (
     Stream,
 )
 from headrace.logical.join_kind import JoinKind
-from headrace.logical.progress_columns import choose_time, find_progress, read_branches, read_outputs
+from headrace.logical.progress_columns import choose_time, find_progress
 from headrace.logical.rewrite import both, substitute
+from headrace.logical.rows import read_branches
 from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_join import bind_join
@@ -443,7 +444,7 @@ class Binder:
             if self.graph().is_windowed(source.name):
                 return Derive(name, source.name, source.unit, with_window(outputs), where)
             rows = Derive(name, source.name, source.unit, outputs, where)
-            found = read_outputs(self.graph(), rows)
+            found = rows.read_outputs(self.graph())
             time = choose_time(found, (), source.unit)
             return rows if time is None else replace(rows, unit=found[time].unit)
         copies = [n for n, e in outputs if isinstance(e, exp.Column) and e.name == source.time]

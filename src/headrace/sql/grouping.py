@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from headrace.errors import SqlError
 from headrace.logical.functions import aggregate_call, nearest_aggregate, there_is
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation, Rows
+from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Call, JointTime, Output, Relation
 from headrace.logical.read_length import EXACT_UNITS
 from headrace.logical.rewrite import substitute, top_down
 from headrace.sql.expand_star import read_star
@@ -101,7 +101,7 @@ class Grouping:
     def _is_box(self, window: GroupWindow) -> bool:
         """Whether a window may stand beside that of another input."""
         tumbling = isinstance(window.spec, Sliding) and window.spec.tumbling
-        known = window.attribute in self.times and not isinstance(self.scope.source, Rows)
+        known = window.attribute in self.times and not self.scope.source.is_over_streams
         return window.function and tumbling and known and self.bracket is None and not self.windowed
 
     def _add_start(self, window: GroupWindow) -> exp.Expr:
@@ -114,7 +114,7 @@ class Grouping:
 
     def find_joint(self) -> tuple[JointTime, ...]:
         """Keys that are the times of several inputs, together instead of a window."""
-        if self.window is not None or self.bracket is not None or self.windowed or isinstance(self.scope.source, Rows):
+        if self.window is not None or self.bracket is not None or self.windowed or self.scope.source.is_over_streams:
             return ()
         found = [JointTime(i, *time) for i, key in enumerate(self.keys) if (time := self._time_key(key)) is not None]
         for window, key in self.boxes:
