@@ -73,16 +73,16 @@ def find_sides(plan: Plan, query: str) -> tuple[str, ...]:
 
 
 def set_table(plan: Plan, table: Table) -> Plan:
-    return plan.with_(tables={**plan.tables, table.id: table})
+    return replace(plan, tables={**plan.tables, table.id: table})
 
 
 def change_part(plan: Plan, relation: str, **changed: object) -> Plan:
     parts: tuple[Part, ...] = tuple(replace(p, **changed) for p in plan.parts[relation])  # type: ignore[arg-type]
-    return plan.with_(parts={**plan.parts, relation: parts})
+    return replace(plan, parts={**plan.parts, relation: parts})
 
 
 def drop_exchange(plan: Plan, relation: str) -> Plan:
-    return plan.with_(exchanges=tuple(e for e in plan.exchanges if e.table != plan.table_of[relation]))
+    return replace(plan, exchanges=tuple(e for e in plan.exchanges if e.table != plan.table_of[relation]))
 
 
 def merge_level(plan: Plan, relation: str) -> Plan:
@@ -107,15 +107,15 @@ def change_side(plan: Plan, relation: str, **changed: object) -> Plan:
 def compute_in_place(plan: Plan, relation: str) -> Plan:
     """An aggregation that needs an exchange, over its input as it is."""
     source = plan.graph.relations[relation].input  # type: ignore[union-attr]
-    placed = plan.with_(
-        table_of={**plan.table_of, relation: None}, parts={**plan.parts, relation: plan.parts[source]}
+    placed = replace(
+        plan, table_of={**plan.table_of, relation: None}, parts={**plan.parts, relation: plan.parts[source]}
     )
     return drop_exchange(placed, relation) if plan.table_of[relation] else placed
 
 
 def drop_folders(plan: Plan, relation: str) -> Plan:
     """A hash for rows that come by folder."""
-    hashed = plan.with_(by_folder=plan.by_folder - {plan.table_of[relation]})
+    hashed = replace(plan, by_folder=plan.by_folder - {plan.table_of[relation]})
     return change_part(hashed, relation, by_folder=False, pid=False)
 
 
@@ -159,12 +159,12 @@ BREAKS: dict[str, tuple[str, Callable[[Plan], Plan], str]] = {
     ),
     "an exchange nobody needs": (
         LATER,
-        lambda p: p.with_(exchanges=(*p.exchanges, replace(p.exchanges[0], table=p.table_of["later"]))),
+        lambda p: replace(p, exchanges=(*p.exchanges, replace(p.exchanges[0], table=p.table_of["later"]))),
         "exchanges are planned",
     ),
     "an exchange on another level": (
         SENT,
-        lambda p: p.with_(exchanges=tuple(replace(e, level=0) for e in p.exchanges)),
+        lambda p: replace(p, exchanges=tuple(replace(e, level=0) for e in p.exchanges)),
         "planned",
     ),
     "computed in place, but not by what was hashed": (
@@ -243,7 +243,7 @@ BREAKS: dict[str, tuple[str, Callable[[Plan], Plan], str]] = {
     "a hash for rows by folder": (FOLDERS, lambda p: drop_folders(p, "heavy"), "by folders of"),
     "folders for rows by hash": (
         LATER,
-        lambda p: p.with_(by_folder=frozenset({p.table_of["later"]})),
+        lambda p: replace(p, by_folder=frozenset({p.table_of["later"]})),
         "later reads .* by folders",
     ),
     "another folder than the source's": (
@@ -271,7 +271,7 @@ BREAKS: dict[str, tuple[str, Callable[[Plan], Plan], str]] = {
         lambda p: change_part(p, "flows", partition=(parse_one("a & 7", dialect="spark"),)),
         "flows is said to be",
     ),
-    "rows in a slot of which the plan does not speak": (FLOWS, lambda p: p.with_(parts={}), "flows"),
+    "rows in a slot of which the plan does not speak": (FLOWS, lambda p: replace(p, parts={}), "flows"),
     "rows of another table": (HEAVY, lambda p: change_part(p, "flows", table="t7"), "flows is said to be"),
     "a table for others": (
         LATER,

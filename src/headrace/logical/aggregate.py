@@ -1,7 +1,9 @@
-"""An aggregation: over raw rows with a window, or over a windowed relation with a window of its own or in the same one, by wid.
+"""An aggregation: over raw rows with a window, or over a windowed relation with a window of its own or in the
+same one, by wid.
 
-Its outputs and HAVING are over `k0…` (group-by values), `a0…` (aggregate values), `window_start`, `window_end`. Instead of a
-window it may have the times of several inputs of a join, together (document 003 §7.2).
+Its outputs and HAVING are over `k0…` (group-by values), `a0…` (aggregate values), `window_start`,
+`window_end`. Instead of a window it may have the times of several inputs of a join, together (document 003
+§7.2).
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ class Call:
 
 @dataclass(frozen=True)
 class JointTime:
-    """A key of an aggregation that is a time of one of a join's inputs, or the start of its tumbling window."""
+    """A key of an aggregation that is a time of one of a join's inputs, or the start of its tumbling
+    window.
+    """
 
     key: int
     column: str
@@ -81,7 +85,9 @@ class Aggregate(Relation):
         return not self.joint
 
     def find_progress(self, graph: Graph, read: Inner) -> dict[str, ProgressColumn]:
-        """The end of the window, which stands a tick behind the last row it can hold; of joint times, their keys."""
+        """The end of the window, which stands a tick behind the last row it can hold; of joint times, their
+        keys.
+        """
         if not self.joint:
             return {"window_end": ProgressColumn(self.find_waits(graph, read), graph.window_type(self.name))}
         inner = read(self.input)
@@ -104,7 +110,9 @@ class Aggregate(Relation):
         return self.joint[0].column if self.joint else self.find_time(graph, inner) or ""
 
     def find_time(self, graph: Graph, columns: Mapping[str, ProgressColumn] | None = None) -> str | None:
-        """The column of raw rows that its windows are on: the one it names, or the only one that is no function of another."""
+        """The column of raw rows that its windows are on: the one it names, or the only one that is no
+        function of another.
+        """
         source = graph.relations[self.input]
         if self.on is None and source.is_over_streams:
             return next((leaf.time for leaf in source.find_leaves(graph)), None)

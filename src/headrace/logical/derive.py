@@ -1,9 +1,10 @@
-"""A selection and projection of one relation that is not just rows of streams: raw or windowed as what it reads.
+"""A selection and projection of one relation that is not just rows of streams: raw or windowed as what it
+reads.
 
-Functions of what carries progress, as far as they never fall, carry it on (`apply_function.py`). `greatest` of the times of all
-inputs of a join waits for less than the later of the two does: a result still to come has a row still to come, so its largest
-value is not behind the least of the inputs' bounds, whatever the width of the band. That is what joint punctuation says of it
-(document 003 §7.2).
+Functions of what carries progress, as far as they never fall, carry it on (`apply_function.py`). `greatest`
+of the times of all inputs of a join waits for less than the later of the two does: a result still to come has
+a row still to come, so its largest value is not behind the least of the inputs' bounds, whatever the width of
+the band. That is what joint punctuation says of it (document 003 §7.2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The query graph: streams, static tables, and relations with what they read; what each relation *is*, with no engine in sight.
+"""The query graph: streams, static tables, and relations with what they read; what each relation *is*, with
+no engine in sight.
 
 `relation.py` says what all relations have in common. A new kind is a file beside it and a line here.
 """
@@ -51,7 +52,9 @@ class Stream:
 
     @property
     def keeps_malformed(self) -> bool:
-        """Whether lines that do not parse are kept with their text: CSV and JSON, unless the options say otherwise."""
+        """Whether lines that do not parse are kept with their text: CSV and JSON, unless the options say
+        otherwise.
+        """
         lines = (self.format or "").lower() in LINE_FORMATS
         mode = (self.option("mode") or "permissive").lower()
         return lines and mode == "permissive" and self.option("columnNameOfCorruptRecord") is None
@@ -59,7 +62,9 @@ class Stream:
 
 @dataclass(frozen=True)
 class StaticTable:
-    """A table that streams are joined with. It has no progress: it is read at the start, and again when `refresh` has passed."""
+    """A table that streams are joined with. It has no progress: it is read at the start, and again when
+    `refresh` has passed.
+    """
 
     name: str
     schema: tuple[tuple[str, str], ...]  # name, Spark type
@@ -110,7 +115,9 @@ class Graph:
         return seen
 
     def window_type(self, name: str) -> str:
-        """Spark's type of `window_start` and `window_end` of a relation: that of the time it makes progress on."""
+        """Spark's type of `window_start` and `window_end` of a relation: that of the time it makes progress
+        on.
+        """
         if self.relations[name].unit == "int":
             return "bigint"
         streams = [self.streams[s] for s in self.streams_of(name)]

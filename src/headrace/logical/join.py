@@ -1,7 +1,8 @@
-"""A join of raw or windowed relations whose rows are near in time: raw rows, with the progressing attributes of all its inputs.
+"""A join of raw or windowed relations whose rows are near in time: raw rows, with the progressing attributes
+of all its inputs.
 
-The columns are called `input.column`, one name each, so that expressions over them are like any others. Each attribute is
-complete as far as `TimeBounds.complete` says (individual punctuation, document 003 §7.1).
+The columns are called `input.column`, one name each, so that expressions over them are like any others. Each
+attribute is complete as far as `TimeBounds.complete` says (individual punctuation, document 003 §7.1).
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 class Join(KeyedJoin):
     """Rows of several relations with equal keys that are near in time.
 
-    `kind` is inner (any number of inputs), or of two inputs left, full, semi or anti: the first input is the one whose
-    rows are kept, or looked up. With one input it is distinct: a row is there if no row before it had the same keys.
-    With a `window` each result is there once for every window its rows share, and has its bounds.
+    `kind` is inner (any number of inputs), or of two inputs left, full, semi or anti: the first input is the
+    one whose rows are kept, or looked up. With one input it is distinct: a row is there if no row before it
+    had the same keys. With a `window` each result is there once for every window its rows share, and has its
+    bounds.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""Relations that keep the rows of their inputs by key, for rows of other inputs that come later: joins, in general."""
+"""Relations that keep the rows of their inputs by key, for rows of other inputs that come later: joins, in
+general.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class JoinInput:
 
 @dataclass(frozen=True)
 class RowBound:
-    """Until when rows of an input are kept: until these others are so many ticks past them, or what is said in words."""
+    """Until when rows of an input are kept: until these others are so many ticks past them, or what is said
+    in words.
+    """
 
     others: tuple[str, ...] = ()
     ticks: int = 0
@@ -92,8 +96,8 @@ class KeyedJoin(Relation):
         return False
 
     def find_needed(self, number: int) -> Waits:
-        """From where on rows of an input are needed: until no row still to come reaches them, and, where rows without a partner
-        count, until every row they may have met is complete.
+        """From where on rows of an input are needed: until no row still to come reaches them, and, where rows
+        without a partner count, until every row they may have met is complete.
         """
         raise NotImplementedError
 

@@ -1,5 +1,5 @@
-"""Rows of a relation with those of a static table. It keeps no state and passes rows and progress on, so it is raw or windowed as
-what it reads.
+"""Rows of a relation with those of a static table. It keeps no state and passes rows and progress on, so it
+is raw or windowed as what it reads.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lookup(Relation):
-    """`kind` is inner, left, semi or anti; rows of the relation are kept or looked up, never those of the table. Columns of
-    input 0 are the relation's, those of input 1 the table's; `condition` is over them all, as in a join.
+    """`kind` is inner, left, semi or anti; rows of the relation are kept or looked up, never those of the
+    table. Columns of input 0 are the relation's, those of input 1 the table's; `condition` is over them all,
+    as in a join.
     """
 
     name: str

@@ -1,8 +1,10 @@
-"""Which columns of a relation carry progress, and what each of them waits for (document 003, chapters 6 to 8).
+"""Which columns of a relation carry progress, and what each of them waits for (document 003, chapters 6 to
+8).
 
-A stream has one such column. Selections keep it, projections that copy it too, and functions of it that never fall carry it on
-(`apply_function.py`); of several, the one that is copied counts where none is named. Each kind of relation says what it makes of
-the columns of what it reads (`Relation.find_progress`); here they are put together.
+A stream has one such column. Selections keep it, projections that copy it too, and functions of it that never
+fall carry it on (`apply_function.py`); of several, the one that is copied counts where none is named. Each
+kind of relation says what it makes of the columns of what it reads (`Relation.find_progress`); here they are
+put together.
 """
 
 from __future__ import annotations
@@ -21,27 +23,32 @@ Inner = Callable[[str], Mapping[str, ProgressColumn]]  # the columns of a relati
 
 
 def find_progress(graph: Graph, name: str) -> ProgressColumns:
-    """The columns of a relation that carry progress, with what they wait for; for windowed ones the end of the window, which
-    stands a tick behind the last row it can hold.
+    """The columns of a relation that carry progress, with what they wait for; for windowed ones the end of
+    the window, which stands a tick behind the last row it can hold.
     """
     return {n: found.waits for n, found in find_progress_columns(graph, name).items()}
 
 
 def find_progress_columns(graph: Graph, name: str, inner_of: Inner | None = None) -> dict[str, ProgressColumn]:
-    """The columns of a relation that carry progress, in its unit of time; copies before functions of them. `inner_of` gives those
-    of what it reads, with what these are to be called; without it they wait for streams.
+    """The columns of a relation that carry progress, in its unit of time; copies before functions of them.
+    `inner_of` gives those of what it reads, with what these are to be called; without it they wait for
+    streams.
     """
     read: Inner = inner_of or (lambda n: find_progress_columns(graph, n))
     return graph.relations[name].find_progress(graph, read)
 
 
 def explain_no_progress(graph: Graph, name: str, column: str | None = None) -> str:
-    """Why columns of a relation carry no progress though they are computed of one that does; empty if none is."""
+    """Why columns of a relation carry no progress though they are computed of one that does; empty if none
+    is.
+    """
     return graph.relations[name].explain_no_progress(graph, column)
 
 
 def choose_time(found: Mapping[str, ProgressColumn], wanted: Iterable[str | None], unit: str) -> str | None:
-    """The column that counts where none is named: one that is `wanted`, a copy, a function in the same unit, any."""
+    """The column that counts where none is named: one that is `wanted`, a copy, a function in the same unit,
+    any.
+    """
     order = [*(n for n in wanted if n in found), *(n for n, one in found.items() if not one.applied)]
     order += [n for n, one in found.items() if one.unit == unit]
     return next(iter([*order, *found]), None)

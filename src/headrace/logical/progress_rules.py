@@ -1,8 +1,10 @@
-"""The rule of progress of every relation: what each of its columns that carry progress waits for in the relations it reads.
+"""The rule of progress of every relation: what each of its columns that carry progress waits for in the
+relations it reads.
 
-`progress_columns.py` says it of streams, composed; here it is one step long, from a relation to its inputs, so that what
-holds one of them back holds back what stands on it (`progress/advance_program.py`). Beside it stands where a column's
-values come from: a join is complete on a column when all its inputs are, but holds the values of one of them.
+`progress_columns.py` says it of streams, composed; here it is one step long, from a relation to its inputs,
+so that what holds one of them back holds back what stands on it (`progress/advance_program.py`). Beside it
+stands where a column's values come from: a join is complete on a column when all its inputs are, but holds
+the values of one of them.
 """
 
 from __future__ import annotations

@@ -2,15 +2,17 @@
 
 The first distinction is the important one:
 
-* *raw* relations are rows as they come: selections of streams (`rows.py`, kept flattened, so that a window over any tower of
-  selects and unions still reads the stream's own columns, document 003 §4.2), joins (`join.py`, `temporal_join.py`), and
-  selections (`derive.py`), lookups (`lookup.py`) and unions (`merge.py`) of raw relations;
-* a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when progress passes the
-  window's end: an aggregation (`aggregate.py`), and selections, lookups and unions of windowed relations.
+* *raw* relations are rows as they come: selections of streams (`rows.py`, kept flattened, so that a window
+  over any tower of selects and unions still reads the stream's own columns, document 003 §4.2), joins
+  (`join.py`, `temporal_join.py`), and selections (`derive.py`), lookups (`lookup.py`) and unions (`merge.py`)
+  of raw relations;
+* a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when
+  progress passes the window's end: an aggregation (`aggregate.py`), and selections, lookups and unions of
+  windowed relations.
 
-Each kind has a file of its own here and is listed in `graph.py`. What it says: what it reads, how progress passes through it
-and where the values of its columns come from, which rows it needs together, which late rows pass, how EXPLAIN describes it,
-and, asked with a `ColumnTyper`, the types of its columns.
+Each kind has a file of its own here and is listed in `graph.py`. What it says: what it reads, how progress
+passes through it and where the values of its columns come from, which rows it needs together, which late rows
+pass, how EXPLAIN describes it, and, asked with a `ColumnTyper`, the types of its columns.
 
 Expressions are sqlglot's, in Spark's dialect, over the columns of the input relation.
 """
@@ -84,7 +86,9 @@ class ColumnTyper(Protocol[T_co]):
         condition: exp.Expr | None,
         more: Mapping[str, str],
     ) -> T_co:
-        """Columns that are `given` by inputs, and `more`; the condition is over all of them, the result those of the relation."""
+        """Columns that are `given` by inputs, and `more`; the condition is over all of them, the result those
+        of the relation.
+        """
 
     def aggregate(self, relation: Aggregate, more: Mapping[str, str]) -> T_co:
         """An aggregation, whose outputs are over its keys and calls, and `more`."""
@@ -158,13 +162,15 @@ class Relation:
         raise NotImplementedError
 
     def find_values(self, graph: Graph, column: str, waits: Waits, read: Inner) -> Waits:
-        """Where the values of a column that carries progress come from, by functions. No row is older than what it is made of
-        where all that the column waits for are functions.
+        """Where the values of a column that carries progress come from, by functions. No row is older than
+        what it is made of where all that the column waits for are functions.
         """
         return waits
 
     def explain_no_progress(self, graph: Graph, column: str | None) -> str:
-        """Why columns (or one) carry no progress though they are computed of one that does; empty if none is."""
+        """Why columns (or one) carry no progress though they are computed of one that does; empty if none
+        is.
+        """
         return ""
 
     def find_passed_streams(self, graph: Graph) -> set[str]:
@@ -186,5 +192,7 @@ class Relation:
         return "stateless"
 
     def use_query_words(self, message: str, quoted: bool = True) -> str:
-        """A message about its expressions in the words of the query; `quoted`: names stand in quotes there."""
+        """A message about its expressions in the words of the query; `quoted`: names stand in quotes
+        there.
+        """
         return message

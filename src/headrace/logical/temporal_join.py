@@ -1,8 +1,8 @@
-"""`FOR SYSTEM_TIME AS OF`: each row of a relation with the version of its key that was valid at its time, the last row of another
-relation with equal keys and a time that is not later. Raw rows.
+"""`FOR SYSTEM_TIME AS OF`: each row of a relation with the version of its key that was valid at its time, the
+last row of another relation with equal keys and a time that is not later. Raw rows.
 
-Progress comes from the time of the rows, and waits for the versions too. Results of windows take part at the end of their
-window, on either side.
+Progress comes from the time of the rows, and waits for the versions too. Results of windows take part at the
+end of their window, on either side.
 """
 
 from __future__ import annotations

@@ -28,12 +28,11 @@ from headrace.logical.graph import (
     WINDOW_COLUMNS,
     Aggregate,
     Derive,
-    Join,
+    KeyedJoin,
     Lookup,
     Merge,
     Relation,
     Rows,
-    TemporalJoin,
 )
 from headrace.optimizer.describe import describe_part_keys
 from headrace.optimizer.plan import Part, Plan, RowTable, Table, TransitTable
@@ -46,8 +45,7 @@ from headrace.partitioning.row_places import SOURCE, Atoms, Place, Value, comput
 
 def check_placement(plan: Plan) -> Plan:
     """The plan as it is; an InternalError if some operator would not see the rows it needs."""
-    if plan.types:  # types decide hashes; where a set is only registered there are none
-        _Proof(plan).run()
+    _Proof(plan).run()
     return plan
 
 
@@ -98,6 +96,7 @@ class _Proof:
             return self._look_up(relation)
         if isinstance(relation, Aggregate):
             return self._aggregate(relation)
+        assert isinstance(relation, KeyedJoin)
         return [self._join(relation)]
 
     def _read_streams(self, rows: Rows) -> list[Place]:
@@ -219,7 +218,7 @@ class _Proof:
             self._refuse(f"{name} groups by {self.atoms.describe(keys)} in place", f"its rows are {there}")
         return keys
 
-    def _join(self, join: Join | TemporalJoin) -> Place:
+    def _join(self, join: KeyedJoin) -> Place:
         types = self.plan.joins[join.name].keys
         tables = [self._table(id_) for id_ in self.plan.inputs_of[join.name]]
         for number, table in enumerate(tables):
@@ -234,7 +233,7 @@ class _Proof:
         by_folder, hashed = tables[0].id in self.plan.by_folder, self._hash(tables[0], keys, types)
         return Place(tables[0].level, tables[0].id, hashed, columns, by_folder)
 
-    def _check_side(self, join: Join | TemporalJoin, number: int, table: Table) -> None:
+    def _check_side(self, join: KeyedJoin, number: int, table: Table) -> None:
         """A table has the rows of an input by the keys of the join, in the types that all inputs are compared in."""
         given, types = join.inputs[number], self.plan.joins[join.name]
         keys = tuple(map(cast_to, given.keys, types.inputs[number], types.keys))
@@ -249,7 +248,7 @@ class _Proof:
         for place in self.places[given.relation]:
             self._check_feed(join.name, table, self._compute_keys(keys, types.keys, place), types.keys, place)
 
-    def _name_join_keys(self, join: Join | TemporalJoin, types: Sequence[str]) -> list[Value]:
+    def _name_join_keys(self, join: KeyedJoin, types: Sequence[str]) -> list[Value]:
         """An atom for each key; keys that one column of an input stands for are one."""
         found: list[Value] = []
         for i, type_ in enumerate(types):
@@ -259,7 +258,7 @@ class _Proof:
             found.append(found[alike[0]] if alike else self.atoms.make(f"{join.name}.k{i}", type_))
         return found
 
-    def _show_join_keys(self, join: Join | TemporalJoin, keys: Sequence[Value]) -> dict[str, Value]:
+    def _show_join_keys(self, join: KeyedJoin, keys: Sequence[Value]) -> dict[str, Value]:
         """The columns that always have the value of a key: not those an outer join pads."""
         types, columns = self.plan.joins[join.name], {}
         for column in join.visible:

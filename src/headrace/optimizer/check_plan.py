@@ -1,24 +1,23 @@
-"""The last rule only reads: it refuses a plan that could never give an answer, or never let go of its state.
+"""What is refused when it is registered: a set that could never give an answer, or never let go of its state.
 
 * An aggregate over rows needs a window on an attribute that makes progress: otherwise no group would ever be
   complete.
-* An aggregate in the window of its input needs all rows of a window in one batch: inputs over different streams
-  close their windows at different times.
-* Every table has a bound on its state.
+* An aggregate in the window of its input needs all rows of a window in one batch: inputs over different
+  streams close their windows at different times.
 * What a stream says of its partitioning is about its columns, and not about time.
 """
 
 from __future__ import annotations
 
-from headrace.errors import InternalError, PlanError
+from headrace.errors import PlanError
 from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Graph, Relation
 from headrace.logical.progress_columns import ProgressColumns, explain_no_progress
 from headrace.optimizer.describe import describe_input
-from headrace.optimizer.plan import Plan
+from headrace.optimizer.plan import PassedPlan
 from headrace.partitioning.restrictions import read_restrictions
 
 
-def check_plan(plan: Plan) -> Plan:
+def check_plan(plan: PassedPlan) -> PassedPlan:
     read_restrictions(plan.graph)
     for name in plan.relations:
         relation = plan.graph.relations[name]
@@ -32,9 +31,6 @@ def check_plan(plan: Plan) -> Plan:
                 _check_input(plan.graph, relation, source)
         except PlanError as e:
             raise PlanError(f"query {name.split('$')[0]}: {e}") from e
-    for table in plan.tables.values():
-        if table.id not in plan.bounds:
-            raise InternalError(f"nothing bounds the state of {table.label}")
     return plan
 
 

@@ -16,7 +16,7 @@ from headrace.dialect import spark_types as t
 from headrace.dialect.duck import translate
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Graph, Rows, Stream
-from headrace.optimizer.plan import Plan, Reading, Typer
+from headrace.optimizer.plan import FedPlan, Plan, Reading
 
 # What Spark's file source knows of listing files; it goes on doing that.
 _OPTIONS = {
@@ -48,12 +48,12 @@ _ALIKE = (
 )
 
 
-def choose_reader(plan: Plan, typer: Typer) -> Plan:
+def choose_reader(plan: FedPlan) -> Plan:
     """A set is read in one way: in the tasks if all its streams can be."""
     reasons = {name: plan.settings.spark_reads or _find_reason(plan, s) for name, s in plan.graph.streams.items()}
     odd = next((name for name, reason in reasons.items() if reason), None)
     readings = {name: Reading(odd is None, reason or f"as {odd} is") for name, reason in reasons.items()}
-    return plan.with_(readings=readings)
+    return plan.then(Plan, readings=readings)
 
 
 def may_read_in_tasks(graph: Graph) -> bool:
@@ -68,7 +68,7 @@ def may_read_in_tasks(graph: Graph) -> bool:
     return bool(graph.queries) and simple and all(s.format == "parquet" for s in graph.streams.values())
 
 
-def _find_reason(plan: Plan, stream: Stream) -> str:
+def _find_reason(plan: FedPlan, stream: Stream) -> str:
     """Why Spark must read a stream; nothing if the tasks can."""
     if (stream.format or "").lower() != "parquet":
         return f"its source is {stream.format or 'a DataFrame'}"

@@ -1,7 +1,7 @@
 """Which scalar expressions are computed on source rows: those of every table and stateless query, each once.
 
-Expressions are traced through selections, projections and unions to the columns of the stream itself, so that the
-whole set is one pass over it. What only removed queries have asked for is not computed.
+Expressions are traced through selections, projections and unions to the columns of the stream itself, so that
+the whole set is one pass over it. What only removed queries have asked for is not computed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from headrace.logical.rewrite import substitute
 from headrace.logical.rows import find_branch_steps
 from headrace.optimizer.plan import (
     CallColumns,
+    FedPlan,
     ObservedColumns,
     PaneTable,
     PassingRows,
-    Plan,
+    PlacedPlan,
     RowFeedColumns,
     RowTable,
     SourceColumn,
@@ -31,12 +32,12 @@ from headrace.optimizer.plan import (
 from headrace.optimizer.trace_columns import cast_to, find_leaves, name_column, trace_to_stream
 
 
-def collect_columns(plan: Plan, typer: Typer) -> Plan:
+def collect_columns(plan: PlacedPlan, typer: Typer) -> FedPlan:
     collecting = _Collecting(plan)
     feeds = {
         t.id: collecting.feed(t)
         for t in plan.tables.values()
-        if isinstance(t, PaneTable) and t.windows and find_leaves(plan.graph, _input(plan, t))
+        if isinstance(t, PaneTable) and t.is_used and find_leaves(plan.graph, t.find_input(plan.graph))
     }
     row_feeds = {
         t.id: tuple(f for leaf in find_leaves(plan.graph, t.input) for f in collecting.feed_rows(t, leaf))
@@ -58,17 +59,11 @@ def collect_columns(plan: Plan, typer: Typer) -> Plan:
                 f"stream {name}: PUNCTUATED BY takes a predicate, true for rows that punctuate; "
                 f"{mark.expression.sql(dialect='spark')} is {mark.type}"
             )
-    return plan.with_(columns=columns, feeds=feeds, row_feeds=row_feeds, passing=passing, observed=observed)
-
-
-def _input(plan: Plan, table: PaneTable) -> str:
-    member = plan.graph.relations[table.members[0]]
-    assert isinstance(member, Aggregate)
-    return member.input
+    return plan.then(FedPlan, columns=columns, feeds=feeds, row_feeds=row_feeds, passing=passing, observed=observed)
 
 
 class _Collecting:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: PlacedPlan) -> None:
         self.plan = plan
         self.expressions: dict[str, dict[str, exp.Expr]] = {s: {} for s in plan.graph.streams}  # by spelling
 
@@ -82,29 +77,28 @@ class _Collecting:
         return ObservedColumns(groups, self.name(stream.name, stream.mark) if stream.mark is not None else None)
 
     def feed(self, table: PaneTable) -> tuple[TableFeed, ...]:
-        members = {name: self.plan.graph.relations[name] for name in table.members}
-        first = members[table.members[0]]
-        assert isinstance(first, Aggregate)
+        members = [m for name in table.members if isinstance(m := self.plan.graph.relations[name], Aggregate)]
+        first = members[0]
         out = []
         for number, source in enumerate(find_leaves(self.plan.graph, first.input)):
             alike = self._make_alike(source, first.input)
             for i, branch in enumerate(source.branches):
                 where = self.name(branch.stream, branch.where) if branch.where is not None else None
                 keys = tuple(self._trace(source, branch, substitute(key, alike)) for key in first.keys)
-                calls: Mapping[str, tuple[CallColumns, ...]] = {
-                    name: self._calls(member, number, i) for name, member in members.items() if isinstance(member, Aggregate)
-                }
+                calls: Mapping[str, tuple[CallColumns, ...]] = {m.name: self._calls(m, number, i) for m in members}
                 steps = find_branch_steps(self.plan.graph, branch, first.find_time(self.plan.graph))
                 out.append(TableFeed(branch.stream, where, keys, calls, steps))
         return tuple(out)
 
     def _make_alike(self, source: Rows, whole: str) -> dict[str, exp.Expr]:
         """The columns of rows in the types of the relation they are, or are an arm of."""
-        theirs, ours = self.plan.types.get(source.name, {}), self.plan.types.get(whole, {})
-        return {c: cast_to(name_column(c), theirs.get(c), ours.get(c)) for c in source.columns}
+        theirs, ours = self.plan.types[source.name], self.plan.types[whole]
+        return {c: cast_to(name_column(c), theirs[c], ours[c]) for c in source.columns}
 
     def feed_rows(self, table: RowTable | TransitTable, source: Rows) -> list[RowFeedColumns]:
-        """What a table of rows needs of each branch of `source`, which it reads directly or as an arm of a union."""
+        """What a table of rows needs of each branch of `source`, which it reads directly or as an arm of a
+        union.
+        """
         alike = self._make_alike(source, table.input)
         keys = [substitute(k, alike) for k in table.keys]
         out = []
@@ -112,8 +106,7 @@ class _Collecting:
             where = self.name(branch.stream, branch.where) if branch.where is not None else None
             traced = tuple(self._trace(source, branch, k) for k in keys)
             values = tuple(self._trace(source, branch, alike[c]) for c in table.columns)
-            time = self.plan.time_of(table) if isinstance(table, RowTable) else None
-            steps = find_branch_steps(self.plan.graph, branch, time)
+            steps = find_branch_steps(self.plan.graph, branch, table.find_time(self.plan.graph))
             out.append(RowFeedColumns(branch.stream, where, traced, values, steps))
         return out
 
@@ -129,11 +122,13 @@ class _Collecting:
         )
 
     def _trace(self, source: Rows, branch: Branch, expression: exp.Expr) -> str:
-        types = self.plan.types.get(source.name, {})
+        types = self.plan.types[source.name]
         return self.name(branch.stream, trace_to_stream(source, branch, expression, types))
 
     def pass_rows(self) -> list[PassingRows]:
-        """Rows of streams that are results as they come: those of selections, and of arms of unions with what slots compute."""
+        """Rows of streams that are results as they come: those of selections, and of arms of unions with what
+        slots compute.
+        """
         out = []
         for name in self.plan.graph.queries:
             if name in self.plan.settings.retired:

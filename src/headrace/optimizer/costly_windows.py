@@ -1,8 +1,8 @@
 """Windows so fine that state or results will be out of all proportion, with the numbers.
 
-A group keeps a pane for each gcd(RANGE, SLIDE) ticks in which it has rows (document 003, section 6.2), and every row is in
-RANGE / SLIDE windows, each of which is a result. `RANGE 1 HOUR SLIDE 7 MILLISECONDS` may be meant, and is exact; most
-often it is a unit that was mistaken. So it is said, and not refused.
+A group keeps a pane for each gcd(RANGE, SLIDE) ticks in which it has rows (document 003, section 6.2), and
+every row is in RANGE / SLIDE windows, each of which is a result. `RANGE 1 HOUR SLIDE 7 MILLISECONDS` may be
+meant, and is exact; most often it is a unit that was mistaken. So it is said, and not refused.
 """
 
 from __future__ import annotations

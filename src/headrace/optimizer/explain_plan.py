@@ -1,8 +1,9 @@
 """EXPLAIN: a plan for a person, as JSON, or as a Graphviz drawing.
 
-The text is made to fit a screen: what is read and how progress is known, which queries share which state, what each
-state is bounded by, and every exchange with its reason. What it leaves out is for `--verbose`: what was weighed to
-partition the streams (`partitioning/explain_partitioning.py`) and the SQL (`physical/explain_program.py`).
+The text is made to fit a screen: what is read and how progress is known, which queries share which state,
+what each state is bounded by, and every exchange with its reason. What it leaves out is for `--verbose`: what
+was weighed to partition the streams (`partitioning/explain_partitioning.py`) and the SQL
+(`physical/explain_program.py`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,7 @@ from sqlglot import exp
 
 from headrace.errors import OptionError
 from headrace.logical.graph import (
-    Aggregate,
     Graph,
-    KeyedJoin,
     Lookup,
     StaticTable,
     Stream,
@@ -27,7 +26,7 @@ from headrace.optimizer.describe import (
     describe_progress,
     describe_table_keys,
 )
-from headrace.optimizer.plan import JointTable, PaneTable, Plan, RowTable, Table, TransitTable
+from headrace.optimizer.plan import Plan, Table
 from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
 from headrace.partitioning.plan_cost import RateStatistics
 from headrace.progress.monotone_steps import Multiply, Shift, Truncate
@@ -38,8 +37,8 @@ from headrace.windows.describe_window import describe_length, describe_window
 def explain_plan(
     plan: Plan, format: str = "text", statistics: RateStatistics | None = None, unchecked: Sequence[str] = ()
 ) -> str:
-    """The plan for a reader; `statistics` are what was measured, for the cost of partitionings; `unchecked` says what could not
-    be looked at.
+    """The plan for a reader; `statistics` are what was measured, for the cost of partitionings; `unchecked`
+    says what could not be looked at.
     """
     if format == "text":
         return _write_text(plan) + "".join(f"\nnot checked: {sentence}\n" for sentence in unchecked)
@@ -76,7 +75,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 def _tables(plan: Plan) -> list[Table]:
     """The tables in use."""
-    return [t for t in plan.tables.values() if not isinstance(t, PaneTable) or t.windows]
+    return [table for table in plan.tables.values() if table.is_used]
 
 
 def _stream_line(plan: Plan, stream: Stream) -> str:
@@ -113,35 +112,37 @@ def _lookup_keys(plan: Plan, table: StaticTable) -> list[str]:
 
 
 def _table_lines(plan: Plan, table: Table) -> list[str]:
-    if isinstance(table, RowTable):
-        return _row_table_lines(plan, table)
-    if isinstance(table, TransitTable):
-        by = ", ".join(k.sql(dialect="spark") for k in table.keys) or "nothing (one mini-partition)"
-        lines = [f"{table.id}  {table.label}: partitioned by {by}"]
-        for name in table.members:
-            lookup = plan.graph.relations[name]
-            lines.append(f"    {lookup.describe_selection()}")
-            shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
-            lines += [f"      {'  ' * d}{n}  {plan.graph.relations[n].describe(plan.graph)}" for n, d in dict.fromkeys(shown)]
-        return [*lines, "    keeps nothing: rows pass at once", *_place_lines(plan, table)]
-    member = plan.graph.relations[table.members[0]]
-    assert isinstance(member, Aggregate)
-    unit = member.unit
-    by = ", ".join(describe_table_keys(table, member.keys)) or "nothing (one mini-partition)"
-    kind = f"panes of {describe_length(table.grid.width, unit)}" if isinstance(table, PaneTable) else "by window"
-    kind = "by times of both inputs" if isinstance(table, JointTable) else kind
-    lines = [f"{table.id}  {table.label}: {kind}, partitioned by {by}"]
-    shown = [(name, depth) for m in table.members if m in plan.used for name, depth in _readers(plan, m, table.id, 0)]
-    shown = [(name, depth) for name, depth in shown if name in plan.schemas]
-    width = max((len(name) + 2 * depth for name, depth in shown), default=0)
-    for name, depth in dict.fromkeys(shown):
-        lines.append(f"    {'  ' * depth}{name:<{width - 2 * depth}}  {plan.graph.relations[name].describe(plan.graph)}")
-    bound = plan.bounds[table.id]
+    graph, keys = plan.graph, table.list_keys(plan.graph)
+    kind = f"{table.describe(graph)}, " if table.describe(graph) else ""
+    by = ", ".join(describe_table_keys(table, keys)) or "nothing (one mini-partition)"
+    lines = [f"{table.id}  {table.label}: {kind}partitioned by {by}"]
+    lines += _head_lines(plan, table)
+    bound = table.bound(graph)
     lines.append(f"    keeps {bound.keeps} {bound.until}")
-    if table.id in plan.early:
-        groups = ", ".join(member.keys[i].sql(dialect="spark") for i in plan.early[table.id])
+    if table.closes_early:
+        groups = ", ".join(keys[i].sql(dialect="spark") for i in table.closes_early)
         lines.append(f"    closes the windows of each ({groups}) by its own progress")
     return [*lines, *_place_lines(plan, table)]
+
+
+def _head_lines(plan: Plan, table: Table) -> list[str]:
+    """What reads a table in the same slots: under a line of words each, or side by side."""
+    lines, listed = [], []
+    for name, words in table.list_heads(plan.graph, plan.inputs_of):
+        shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas] if name in plan.used else []
+        if words:
+            lines += [f"    {words}", *_reader_lines(plan, "      ", shown)]
+        listed += [] if words else shown
+    width = max((len(name) + 2 * depth for name, depth in listed), default=0)
+    return [*lines, *_reader_lines(plan, "    ", listed, width)]
+
+
+def _reader_lines(plan: Plan, indent: str, shown: Sequence[tuple[str, int]], width: int = 0) -> list[str]:
+    """Queries, deeper as they read each other, with what each is."""
+    return [
+        f"{indent}{'  ' * depth}{name.ljust(width - 2 * depth)}  {plan.graph.relations[name].describe(plan.graph)}"
+        for name, depth in dict.fromkeys(shown)
+    ]
 
 
 def _place_lines(plan: Plan, table: Table) -> list[str]:
@@ -170,23 +171,6 @@ def describe_folders(plan: Plan, table: Table) -> str:
         return ""
     clauses = [", ".join(e.sql(dialect="spark") for e in plan.graph.streams[s].partition_by) for s in feeds]
     return f"no exchange: partitioned by {' and by '.join(dict.fromkeys(clauses))} in the source"
-
-
-def _row_table_lines(plan: Plan, table: RowTable) -> list[str]:
-    """A table of rows, and under the table of its first input each join, with what reads it in the same slots."""
-    by = ", ".join(describe_table_keys(table, table.keys)) or "nothing (one mini-partition)"
-    lines = [f"{table.id}  {table.label}: partitioned by {by}"]
-    for name in table.members:
-        join = plan.graph.relations[name]
-        if not isinstance(join, KeyedJoin) or plan.inputs_of.get(name, ("",))[0] != table.id:
-            continue
-        lines.append(f"    {join.describe_tables(plan.inputs_of[name])}")
-        shown = [(n, d) for n, d in _readers(plan, name, table.id, 0) if n in plan.schemas]
-        for reader, depth in dict.fromkeys(shown):
-            lines.append(f"      {'  ' * depth}{reader}  {plan.graph.relations[reader].describe(plan.graph)}")
-    bound = plan.bounds[table.id]
-    lines.append(f"    keeps {bound.keeps} {bound.until}")
-    return [*lines, *_place_lines(plan, table)]
 
 
 def describe_wait(wait: Wait, unit: str) -> str:
@@ -273,21 +257,19 @@ def _make_data(plan: Plan, statistics: RateStatistics | None = None) -> dict[str
 
 
 def _table_data(plan: Plan, table: Table, queries: list[str]) -> dict[str, Any]:
-    member = plan.graph.relations[table.members[0]]
-    keys = table.keys if isinstance(table, (RowTable, TransitTable)) else member.keys if isinstance(member, Aggregate) else ()
-    windows = table.windows if isinstance(table, PaneTable) else ()
+    keys, bound, unit = table.list_keys(plan.graph), table.bound(plan.graph), plan.graph.relations[table.members[0]].unit
     return {
         "table": table.id,
         "label": table.label,
         "level": table.level,
         "streams": list(plan.streams_of(table.id)),
-        "pane": table.grid.width if isinstance(table, PaneTable) else None,
+        "pane": table.pane,
         "partition": list(describe_table_keys(table, keys)),
-        "windows": [describe_window(w, member.unit) for w in windows],
+        "windows": [describe_window(w, unit) for w in table.closed_windows],
         "queries": queries,
-        "keeps": plan.bounds[table.id].keeps,
-        "until": plan.bounds[table.id].until,
-        "early": [keys[i].sql(dialect="spark") for i in plan.early.get(table.id, ())],
+        "keeps": bound.keeps,
+        "until": bound.until,
+        "early": [keys[i].sql(dialect="spark") for i in table.closes_early],
         "no_exchange": describe_folders(plan, table),
         "numbers": describe_numbers(plan, table),
     }
@@ -315,11 +297,8 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
         detail = f"progress on {stream.on}"
         nodes.append({"id": f"s:{stream.name}", "label": stream.name, "kind": "stream", "detail": detail})
     for table in _tables(plan):
-        member = plan.graph.relations[table.members[0]]
-        pane = isinstance(table, PaneTable) and describe_length(table.grid.width, member.unit)
-        detail = f"panes of {pane}" if pane else "rows" if isinstance(table, (RowTable, TransitTable)) else "same window"
         spared = describe_folders(plan, table)
-        detail += f"\n{spared}" if spared else ""
+        detail = table.describe_short(plan.graph) + (f"\n{spared}" if spared else "")
         nodes.append({"id": f"n:{table.id}", "label": table.label, "kind": "panes", "detail": detail})
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.feeds.get(table.id, ())]
         edges += [(f"s:{f.stream}", f"n:{table.id}") for f in plan.row_feeds.get(table.id, ())]

@@ -17,7 +17,7 @@ from sqlglot import exp, parse_one
 
 from headrace.logical.graph import Graph, Merge, Rows, Stream
 from headrace.optimizer.carry_partition import carry_partition
-from headrace.optimizer.plan import Plan, Settings
+from headrace.optimizer.plan import Settings, TypedPlan
 from headrace.optimizer.trace_columns import find_leaves
 from headrace.partitioning.choose_table_keys import TableKey
 from headrace.partitioning.restrictions import read_restriction
@@ -50,7 +50,7 @@ def comes_partitioned(stream: Stream) -> bool:
     return all(key.exact for key in read_restriction(stream, stream.partition_by, True).keys)
 
 
-def show_folders(plan: Plan, name: str) -> Shown | None:
+def show_folders(plan: TypedPlan, name: str) -> Shown | None:
     """What rows over streams are in folders by, in their own columns; None if they come otherwise, or do not show it."""
     leaves = find_leaves(plan.graph, name)
     if not leaves or not _is_of_streams(plan.graph, name):
@@ -68,7 +68,7 @@ def _is_of_streams(graph: Graph, name: str) -> bool:
     return isinstance(relation, Rows)
 
 
-def _show_branches(plan: Plan, leaf: Rows, name: str) -> Iterable[Shown | None]:
+def _show_branches(plan: TypedPlan, leaf: Rows, name: str) -> Iterable[Shown | None]:
     alone = len(leaf.branches) == 1 and leaf.name == name
     for branch in leaf.branches:
         stream = plan.graph.streams[branch.stream]
@@ -84,7 +84,7 @@ def _show_branches(plan: Plan, leaf: Rows, name: str) -> Iterable[Shown | None]:
         yield carry_partition(tuple(k.expression for k in keys), outputs, types)
 
 
-def find_folder_keys(plan: Plan, name: str, keys: Sequence[exp.Expr]) -> tuple[TableKey, ...] | None:
+def find_folder_keys(plan: TypedPlan, name: str, keys: Sequence[exp.Expr]) -> tuple[TableKey, ...] | None:
     """How keys over rows of streams tell the folder; None if they do not."""
     return number_keys(show_folders(plan, name), keys, plan.types.get(name, {}))
 

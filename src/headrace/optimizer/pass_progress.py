@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from headrace.logical.apply_function import ProgressColumn
 from headrace.logical.progress_columns import find_progress_columns
-from headrace.optimizer.plan import Passage, Plan
+from headrace.optimizer.plan import Passage, PassedPlan, PrunedPlan
 
 
-def pass_progress(plan: Plan) -> Plan:
+def pass_progress(plan: PrunedPlan) -> PassedPlan:
     graph = plan.graph
     known: dict[str, dict[str, ProgressColumn]] = {}
     for name in plan.relations:  # inputs first
         known[name] = find_progress_columns(graph, name, known.__getitem__)
     waits = {name: {column: one.waits for column, one in found.items()} for name, found in known.items()}
-    return plan.with_(passages={name: Passage(graph.streams_of(name), found) for name, found in waits.items()})
+    return plan.then(PassedPlan, passages={name: Passage(graph.streams_of(name), found) for name, found in waits.items()})

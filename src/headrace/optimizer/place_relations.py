@@ -47,10 +47,12 @@ from headrace.optimizer.plan import (
     JointTable,
     PaneTable,
     Part,
-    Plan,
+    PlacedPlan,
     RowTable,
+    SharedPlan,
     Table,
     TransitTable,
+    TypedPlan,
 )
 from headrace.optimizer.trace_columns import cast_to, describe_rows, find_leaves, name_column
 from headrace.partitioning.advise_partitioning import read_proposal
@@ -68,12 +70,12 @@ from headrace.partitioning.restrictions import StreamRestriction, read_restricti
 from headrace.windows import share_grid
 
 
-def place_relations(plan: Plan) -> Plan:
+def place_relations(plan: SharedPlan) -> PlacedPlan:
     return _Placing(plan).run()
 
 
 class _Placing:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: SharedPlan) -> None:
         self.plan, self.graph = plan, plan.graph
         self.tables: dict[str, Table] = {}
         self.table_of = dict(plan.table_of)
@@ -89,7 +91,7 @@ class _Placing:
         self.limits = {s: one for s, one in declared.items() if not one.fixed}
         self.limits |= {s: StreamRestriction(keys, fixed=True) for s, keys in proposal.items()}
 
-    def run(self) -> Plan:
+    def run(self) -> PlacedPlan:
         for table in self.plan.tables.values():
             members = [self._aggregate(m) for m in table.members]
             assert isinstance(table, PaneTable)
@@ -119,7 +121,8 @@ class _Placing:
                     self._place_over_rows(relation)
                 else:
                     self._place_over_slots(relation)
-        return self.plan.with_(
+        return self.plan.then(
+            PlacedPlan,
             tables=self.tables,
             table_of=self.table_of,
             parts=self.parts,
@@ -488,7 +491,7 @@ def _columns(key: str | exp.Expr) -> list[exp.Column]:
     return [exp.column(key)] if isinstance(key, str) else list(key.find_all(exp.Column))
 
 
-def find_implied(plan: Plan, join: Join, number: int) -> dict[str, str]:
+def find_implied(plan: TypedPlan, join: Join, number: int) -> dict[str, str]:
     """The columns of an input that its stored rows have anyway, each as what it is there: a key, or the progressing value."""
     given, types = join.inputs[number], plan.joins.get(join.name)
     declared = plan.types.get(given.relation, {})

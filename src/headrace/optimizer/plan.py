@@ -1,27 +1,29 @@
 """The plan of a query set: everything that is decided, and no SQL text.
 
-`RULES` fill it in, one after the other; each rule reads what earlier ones decided. For every relation of the query
-graph a plan has its typed columns, how progress passes through it and where its rows are; for the set it has the
-tables of state that aggregations share, the exchanges, the scalar expressions computed on source rows, and who
-reads the sources. `physical/` translates it, `explain_plan` prints it.
+It is made in steps, by the rules that are listed in `optimizer/__init__.py`: a `PlanRequest` becomes a
+`PrunedPlan`, `PassedPlan`, `TypedPlan`, `SharedPlan`, `PlacedPlan`, `FedPlan` and `Plan`. Each is complete
+when the next begins and has all that was decided before, so no rule can read what nobody has decided yet. For
+every relation of the query graph a plan has its typed columns, how progress passes through it and where its
+rows are; for the set it has the tables of state (`tables.py`), the exchanges, the scalar expressions computed
+on source rows, and who reads the sources. `physical/` translates it, `explain_plan` prints it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
-from headrace.logical.graph import Aggregate, Graph, KeyedJoin
+from headrace.logical.graph import Graph
 from headrace.logical.progress_columns import ProgressColumns
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.partitioning.choose_table_keys import TableKey, TablePlacement
+from headrace.optimizer.tables import GatherTable, JointTable, PaneTable, RowTable, Table, TransitTable
+from headrace.partitioning.choose_table_keys import TablePlacement
 from headrace.partitioning.plan_cost import PIDS, RateStatistics
 from headrace.progress.monotone_steps import MonotoneStep
-from headrace.progress.waits import Wait, Waits
-from headrace.windows import Grid, WindowSpec
+from headrace.progress.waits import Waits
 
 
 class Typer(Protocol):
@@ -70,7 +72,9 @@ class AggregateTypes:
 
 @dataclass(frozen=True)
 class JoinTypes:
-    """Spark's types of the keys of a join or a lookup: those they are compared in, and those of each input."""
+    """Spark's types of the keys of a join or a lookup: those they are compared in, and those of each
+    input.
+    """
 
     keys: tuple[str, ...]
     inputs: tuple[tuple[str, ...], ...]
@@ -78,8 +82,8 @@ class JoinTypes:
 
 @dataclass(frozen=True)
 class Passage:
-    """How progress passes through a relation: the columns that carry it, each with what it waits for. Without any,
-    nothing that stands on the relation could ever be complete.
+    """How progress passes through a relation: the columns that carry it, each with what it waits for. Without
+    any, nothing that stands on the relation could ever be complete.
     """
 
     streams: tuple[str, ...]
@@ -87,86 +91,12 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class PaneTable:
-    """State of aggregations by pane and group; `members` share it."""
-
-    id: str
-    label: str
-    members: tuple[str, ...]
-    level: int
-    partition: tuple[TableKey, ...]  # the keys, or expressions over k0…, that decide the mini-partition
-    grid: Grid
-    windows: tuple[WindowSpec, ...]  # of the members in use
-    generation: int
-
-
-@dataclass(frozen=True)
-class GatherTable:
-    """Rows of one window brought together from several slots; nothing is kept from batch to batch."""
-
-    id: str
-    label: str
-    members: tuple[str, ...]
-    level: int
-    partition: tuple[TableKey, ...]
-
-
-@dataclass(frozen=True)
-class JointTable:
-    """State of an aggregation by the times of several inputs of a join."""
-
-    id: str
-    label: str
-    members: tuple[str, ...]
-    level: int
-    partition: tuple[TableKey, ...]
-    generation: int
-
-
-@dataclass(frozen=True)
-class RowTable:
-    """Rows of a relation kept by key, for the joins that `readers` names with the number of their input."""
-
-    id: str
-    label: str
-    input: str
-    keys: tuple[exp.Expr, ...]  # over the columns of the input, in the types that all inputs of a join have
-    types: tuple[str, ...]
-    columns: tuple[str, ...]  # of the input, that readers need
-    readers: tuple[tuple[str, int], ...]
-    level: int
-    partition: tuple[TableKey, ...]
-    generation: int
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(join for join, _ in self.readers))
-
-
-@dataclass(frozen=True)
-class TransitTable:
-    """Rows of a relation over streams on their way through slots, where lookups read them; nothing is kept."""
-
-    id: str
-    label: str
-    input: str
-    keys: tuple[exp.Expr, ...]  # over the columns of the input, in the types that lookups compare
-    types: tuple[str, ...]
-    columns: tuple[str, ...]  # of the input, that readers need
-    members: tuple[str, ...]  # the lookups that read it
-    level: int
-    partition: tuple[TableKey, ...]
-
-
-Table = PaneTable | GatherTable | JointTable | RowTable | TransitTable
-
-
-@dataclass(frozen=True)
 class Part:
-    """Where rows of a windowed relation are: the slots of a level, on the mini-partition that the columns `partition`
-    decide (None: no columns of it tell). `table` is the state they come from. A name is a column whose value is hashed
-    as it is; an expression tells which rows are together, but not the hash. `by_folder`: the mini-partition is that of a
-    folder of the source, which no hash tells; with `pid`, rows bring it along.
+    """Where rows of a windowed relation are: the slots of a level, on the mini-partition that the columns
+    `partition` decide (None: no columns of it tell). `table` is the state they come from. A name is a column
+    whose value is hashed as it is; an expression tells which rows are together, but not the hash.
+    `by_folder`: the mini-partition is that of a folder of the source, which no hash tells; with `pid`, rows
+    bring it along.
     """
 
     level: int
@@ -251,45 +181,71 @@ class Reading:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class StateBound:
-    """What a table keeps, in words, and what bounds it."""
-
-    keeps: str
-    until: str
+S = TypeVar("S", bound="PlanRequest")
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlanRequest:
+    """What a plan is made for."""
+
     graph: Graph
-    settings: Settings = Settings()
-    relations: tuple[str, ...] = ()  # that a query is or reads, inputs first
-    used: frozenset[str] = frozenset()  # those of queries that are not retired
-    types: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    aggregates: Mapping[str, AggregateTypes] = field(default_factory=dict)
-    joins: Mapping[str, JoinTypes] = field(default_factory=dict)
-    schemas: Mapping[str, bytes] = field(default_factory=dict)  # Arrow's, of results by query
-    late_schemas: Mapping[str, bytes] = field(default_factory=dict)
-    passages: Mapping[str, Passage] = field(default_factory=dict)
-    tables: Mapping[str, Table] = field(default_factory=dict)
-    table_of: Mapping[str, str | None] = field(default_factory=dict)  # aggregation -> table; None: computed in place
-    inputs_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # join -> the table of each input
-    parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
-    exchanges: tuple[Exchange, ...] = ()
-    placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # of joins, and of aggregations with an exchange
-    by_folder: frozenset[str] = frozenset()  # tables whose rows stay where the source has them
-    bounds: Mapping[str, StateBound] = field(default_factory=dict)  # by table
-    columns: Mapping[str, tuple[SourceColumn, ...]] = field(default_factory=dict)  # by stream
-    feeds: Mapping[str, tuple[TableFeed, ...]] = field(default_factory=dict)  # by table
-    row_feeds: Mapping[str, tuple[RowFeedColumns, ...]] = field(default_factory=dict)  # by table
-    passing: tuple[PassingRows, ...] = ()
-    readings: Mapping[str, Reading] = field(default_factory=dict)  # by stream
-    observed: Mapping[str, ObservedColumns] = field(default_factory=dict)  # by stream
-    early: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # table -> keys by which groups close on their own
+    settings: Settings
 
-    def with_(self, **decided: object) -> Plan:
-        """The plan with more decided."""
-        return replace(self, **decided)  # type: ignore[arg-type]
+    def then(self, stage: type[S], **decided: object) -> S:
+        """The next value, with what was decided now."""
+        return stage(**{**vars(self), **decided})
+
+
+@dataclass(frozen=True)
+class PrunedPlan(PlanRequest):
+    """The relations that queries need, inputs first."""
+
+    relations: tuple[str, ...]
+    used: frozenset[str]  # those of queries that are not retired
+
+
+@dataclass(frozen=True)
+class PassedPlan(PrunedPlan):
+    """How progress passes through each relation."""
+
+    passages: Mapping[str, Passage]
+
+
+@dataclass(frozen=True)
+class TypedPlan(PassedPlan):
+    """The types of all columns, and of what is grouped by, aggregated and compared."""
+
+    types: Mapping[str, Mapping[str, str]]  # of streams, static tables and relations
+    aggregates: Mapping[str, AggregateTypes]
+    joins: Mapping[str, JoinTypes]  # and lookups
+    schemas: Mapping[str, bytes]  # Arrow's, of results by query
+    late_schemas: Mapping[str, bytes]
+
+    def types_of_keys(self, relation: str) -> tuple[str, ...]:
+        """The types in which the keys of an aggregation, a join or a lookup are hashed."""
+        typed = self.aggregates.get(relation) or self.joins[relation]
+        return typed.keys
+
+
+@dataclass(frozen=True)
+class SharedPlan(TypedPlan):
+    """Which aggregations over rows of streams share a table. They are not placed yet: each is partitioned by
+    all its keys.
+    """
+
+    tables: Mapping[str, Table]
+    table_of: Mapping[str, str | None]  # aggregation -> table; None: computed in place
+
+
+@dataclass(frozen=True)
+class PlacedPlan(SharedPlan):
+    """Where the rows of every relation are, all tables of state, and the exchanges that follow."""
+
+    inputs_of: Mapping[str, tuple[str, ...]]  # join -> the table of each input
+    parts: Mapping[str, tuple[Part, ...]]
+    exchanges: tuple[Exchange, ...]
+    placements: Mapping[str, TablePlacement]  # of joins, and of aggregations with an exchange
+    by_folder: frozenset[str]  # tables whose rows stay where the source has them
 
     @property
     def levels(self) -> int:
@@ -298,22 +254,58 @@ class Plan:
 
     def waits_of(self, table: str) -> Waits:
         """What progress of a table waits for."""
-        found = self.tables[table]
-        if isinstance(found, RowTable):
-            return self.passages[found.input].columns[self.time_of(found)]
-        if isinstance(found, TransitTable):
-            return tuple(Wait(stream) for stream in self.passages[found.input].streams)
-        aggregate = self.graph.relations[found.members[0]]
-        assert isinstance(aggregate, Aggregate)
-        return aggregate.find_waits(self.graph)
-
-    def time_of(self, table: RowTable) -> str:
-        """The column that the joins which read a table go by."""
-        name, number = table.readers[0]
-        join = self.graph.relations[name]
-        assert isinstance(join, KeyedJoin)
-        return join.inputs[number].time
+        return self.tables[table].find_waits(self.graph, {name: one.columns for name, one in self.passages.items()})
 
     def streams_of(self, table: str) -> tuple[str, ...]:
         """The streams whose progress a table waits for."""
         return tuple(sorted({wait.stream for wait in self.waits_of(table)}))
+
+
+@dataclass(frozen=True)
+class FedPlan(PlacedPlan):
+    """What is computed on rows of streams, once for the whole set, and which table or query it is for."""
+
+    columns: Mapping[str, tuple[SourceColumn, ...]]  # by stream
+    feeds: Mapping[str, tuple[TableFeed, ...]]  # by table
+    row_feeds: Mapping[str, tuple[RowFeedColumns, ...]]  # by table
+    passing: tuple[PassingRows, ...]
+    observed: Mapping[str, ObservedColumns]  # by stream
+
+
+@dataclass(frozen=True)
+class Plan(FedPlan):
+    """All that is decided."""
+
+    readings: Mapping[str, Reading]  # by stream
+
+
+__all__ = [
+    "AggregateTypes",
+    "CallColumns",
+    "Exchange",
+    "FedPlan",
+    "GatherTable",
+    "JoinTypes",
+    "JointTable",
+    "ObservedColumns",
+    "PaneTable",
+    "Part",
+    "Passage",
+    "PassedPlan",
+    "PassingRows",
+    "PlacedPlan",
+    "Plan",
+    "PlanRequest",
+    "PrunedPlan",
+    "Reading",
+    "RowFeedColumns",
+    "RowTable",
+    "Settings",
+    "SharedPlan",
+    "SourceColumn",
+    "Table",
+    "TableFeed",
+    "TransitTable",
+    "TypedPlan",
+    "Typer",
+]

@@ -6,10 +6,10 @@ relations stay; only what the others read is *used* and gives results.
 
 from __future__ import annotations
 
-from headrace.optimizer.plan import Plan
+from headrace.optimizer.plan import PlanRequest, PrunedPlan
 
 
-def prune_relations(plan: Plan) -> Plan:
+def prune_relations(plan: PlanRequest) -> PrunedPlan:
     live = plan.graph.reachable(plan.graph.queries)
     used = plan.graph.reachable(set(plan.graph.queries) - plan.settings.retired)
-    return plan.with_(relations=tuple(n for n in plan.graph.relations if n in live), used=frozenset(used))
+    return plan.then(PrunedPlan, relations=tuple(n for n in plan.graph.relations if n in live), used=frozenset(used))

@@ -2,8 +2,9 @@
 
 Aggregations over rows that agree on source, filter and keys can live on the same panes: the gcd of their
 windows. They share only if that is no finer than the finest of them needs by itself, or sharing would cost
-more than it saves (panes of 1 s for windows of 60 s and 7 s). Windows whose old panes melt into one (landmarks)
-share with their like only. A later *generation* never joins an earlier one's table: its state exists already.
+more than it saves (panes of 1 s for windows of 60 s and 7 s). Windows whose old panes melt into one
+(landmarks) share with their like only. A later *generation* never joins an earlier one's table: its state
+exists already.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from headrace.dialect.duck_expression import spark_sql
 from headrace.logical.graph import Aggregate, Rows
 from headrace.logical.rows import find_branch_steps
 from headrace.optimizer.describe import describe_input
-from headrace.optimizer.plan import PaneTable, Plan
+from headrace.optimizer.plan import PaneTable, SharedPlan, TypedPlan
 from headrace.optimizer.trace_columns import trace_to_stream
 from headrace.windows import WindowSpec, share_grid
 
@@ -37,7 +38,7 @@ class _Group:
         return share_grid(together).width >= min(w.pane for w in together)
 
 
-def share_panes(plan: Plan) -> Plan:
+def share_panes(plan: TypedPlan) -> SharedPlan:
     groups: list[_Group] = []
     for name in plan.relations:
         relation = plan.graph.relations[name]
@@ -52,20 +53,18 @@ def share_panes(plan: Plan) -> Plan:
                 break
         else:
             groups.append(_Group(agreed, generation, [relation]))
-    tables = dict(plan.tables)
-    table_of = dict(plan.table_of)
-    for group in groups:
-        table = _make_table(plan, group, f"t{len(tables)}")
-        tables[table.id] = table
-        table_of |= dict.fromkeys(table.members, table.id)
-    return plan.with_(tables=tables, table_of=table_of)
+    tables = [_make_table(plan, group, f"t{number}") for number, group in enumerate(groups)]
+    table_of = {member: table.id for table in tables for member in table.members}
+    return plan.then(SharedPlan, tables={table.id: table for table in tables}, table_of=table_of)
 
 
-def _agreement(plan: Plan, relation: Aggregate) -> Hashable:
-    """What aggregations must agree on: stream, filter, keys and time of every branch, down to the stream's columns."""
+def _agreement(plan: TypedPlan, relation: Aggregate) -> Hashable:
+    """What aggregations must agree on: stream, filter, keys and time of every branch, down to the stream's
+    columns.
+    """
     source = plan.graph.relations[relation.input]
     assert isinstance(source, Rows)
-    types = plan.types.get(source.name, {})
+    types = plan.types[source.name]
     return tuple(
         (
             b.stream,
@@ -77,7 +76,7 @@ def _agreement(plan: Plan, relation: Aggregate) -> Hashable:
     )
 
 
-def _make_table(plan: Plan, group: _Group, id_: str) -> PaneTable:
+def _make_table(plan: TypedPlan, group: _Group, id_: str) -> PaneTable:
     first = group.members[0]
     keys = ", ".join(k.sql(dialect="spark") for k in first.keys) or "all"
     used = [m.window for m in group.members if m.name in plan.used and m.window is not None]

@@ -11,7 +11,8 @@ from headrace.logical.graph import Branch, Graph, Rows
 
 
 def trace_to_stream(source: Rows, branch: Branch, expression: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
-    """An expression over the columns of `source` (of these Spark types) as one over those of a branch's stream.
+    """An expression over the columns of `source` (of these Spark types) as one over those of a branch's
+    stream.
 
     The branches of a union are made alike: each is cast to the type of the whole.
     """

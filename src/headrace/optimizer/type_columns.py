@@ -5,10 +5,10 @@ from __future__ import annotations
 from headrace.dialect.spark_types import find_comparison_type
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate
-from headrace.optimizer.plan import AggregateTypes, JoinTypes, Plan, Typer
+from headrace.optimizer.plan import AggregateTypes, JoinTypes, PassedPlan, TypedPlan, Typer
 
 
-def type_columns(plan: Plan, typer: Typer) -> Plan:
+def type_columns(plan: PassedPlan, typer: Typer) -> TypedPlan:
     looked_up = {table for n in plan.relations for table in plan.graph.relations[n].tables}
     types = {name: typer.column_types(name) for name in (*plan.graph.streams, *sorted(looked_up), *plan.relations)}
     aggregates, joins = {}, {}
@@ -26,7 +26,8 @@ def type_columns(plan: Plan, typer: Typer) -> Plan:
             keys = tuple(next(found) for _ in relation.keys)
             arguments = tuple(tuple(next(found) for _ in call.arguments) for call in relation.calls)
             aggregates[name] = AggregateTypes(keys, arguments)
-    return plan.with_(
+    return plan.then(
+        TypedPlan,
         types=types,
         aggregates=aggregates,
         joins=joins,

@@ -238,9 +238,8 @@ class _Lowering:
         self, table: PaneTable, keys: int, merges: Sequence[str], stored: object, feeds: tuple[SourceFeed, ...] = ()
     ) -> PaneNode:
         windows = [self._relation(m).window for m in table.members]
-        early = self.plan.early.get(table.id, ())
         identity = (stored, merges, table.grid, table.generation, windows)
-        name = self._name_node(table, (*identity, early) if early else identity)
+        name = self._name_node(table, (*identity, table.early) if table.early else identity)
         outputs = tuple(ClosedWindows(w, f"w_{name}_{i}") for i, w in enumerate(table.windows))
         return PaneNode(
             **self._describe_node(table, name, keys),
@@ -248,7 +247,7 @@ class _Lowering:
             grid=table.grid,
             outputs=outputs,
             feeds=feeds,
-            groups=early,
+            groups=table.early,
         )
 
     def _describe_node(self, table: Table, name: str, keys: int) -> KnownOfNode:
@@ -415,7 +414,7 @@ class _Lowering:
     def _streams_into(self, node: Node) -> set[str]:
         """The streams whose rows come to a node late if they are late: nothing between them waits."""
         table = self.plan.tables[next(id_ for id_, found in self.nodes.items() if found is node)]
-        source = table.input if isinstance(table, RowTable) else self._relation(table.members[0]).input
+        source = table.find_input(self.graph)
         return {f.stream for f in node.feeds} | self.graph.relations[source].find_passed_streams(self.graph)
 
     def _program(self) -> Program:
@@ -432,7 +431,8 @@ class _Lowering:
             ]
             missable += [
                 MissableWindows(window, node.name, find_ways(stream.name, node.waits), tuple(feed.keys[i] for i in keys))
-                for id_, keys in plan.early.items()
+                for id_, table in plan.tables.items()
+                if (keys := table.closes_early)
                 for feed in plan.feeds.get(id_, ())
                 if feed.stream == stream.name
                 for node in (self.nodes[id_],)

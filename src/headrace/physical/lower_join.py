@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from headrace.dialect.duck_cast import spell_null
 from headrace.dialect.duck_expression import spark_sql
 from headrace.dialect.sql_quotes import quote_name
-from headrace.logical.graph import Aggregate, Graph, Join, KeyedJoin
+from headrace.logical.graph import Aggregate, Graph, Join
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_rules import name_column
 from headrace.optimizer.place_relations import find_implied
@@ -44,12 +44,8 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
     keys = [spark_sql(k) for k in table.keys]
     generation = table.generation if isinstance(table, RowTable) else "transit"
     rows: object = feeds or (table.input, query)
-    first = time = next(iter(plan.passages[table.input].columns), None)
-    if isinstance(table, RowTable):
-        name, number = table.readers[0]
-        join = plan.graph.relations[name]
-        assert isinstance(join, KeyedJoin)
-        time = join.inputs[number].time
+    first = next(iter(plan.passages[table.input].columns), None)
+    time = table.find_time(plan.graph) or first
     if feeds and not has_columns_of_streams(plan.graph, table.input):  # others may store the same of the stream
         rows = feeds, describe_rows(plan.graph, table.input), query, time
     elif time != first:  # results of a join have several
@@ -59,9 +55,7 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
 
 def keeps_unmatched(plan: Plan, table: RowTable) -> bool:
     """Whether some join, or lookup of versions, shows rows of a table that meet nobody."""
-    readers = [(plan.graph.relations[n], i) for n, i in table.readers]
-    kinds = [(join.kind, i) for join, i in readers if isinstance(join, KeyedJoin)]
-    return any(i in kind.kept for kind, i in kinds)
+    return any(i in join.kind.kept for join, i in table.list_joins(plan.graph))
 
 
 def lower_join(

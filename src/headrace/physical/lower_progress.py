@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from headrace.logical.graph import Aggregate, Join, KeyedJoin
+from headrace.logical.graph import Aggregate, Join
 from headrace.logical.progress_rules import AT_END, find_rules, name_column, wait_for
 from headrace.optimizer.plan import Plan, RowTable, TransitTable
 from headrace.program.aggregations import PaneNode
@@ -59,8 +59,8 @@ def _list_table_rules(plan: Plan, id_: str, node: Node) -> Iterator[ProgressRule
         waits: Waits = tuple(Wait(stream) for stream in plan.passages[table.input].streams)
         yield ProgressRule(node.name, waits, waits, level=node.level)
     elif isinstance(table, RowTable):
-        readers = [(join, number) for name, number in table.readers if isinstance(join := graph.relations[name], KeyedJoin)]
-        waits = values = wait_for(table.input, plan.time_of(table))
+        readers = table.list_joins(graph)
+        waits = values = wait_for(table.input, table.find_time(graph))
         if readers[0][0].at_window_end and graph.is_windowed(table.input):
             values = tuple(w.then(AT_END) for w in waits)
         yield ProgressRule(node.name, waits, values, level=node.level)
