@@ -11,6 +11,7 @@ from headrace.errors import CheckpointError
 from headrace.progress import Frontier, Observation
 from headrace.state import Manifest, ManifestLog, ResultFile, SegmentMeta, StreamState
 from headrace.state.result_parquet import seal_results
+from headrace.state.segment import pids_to_hex
 
 
 def state_table(pids: list[int], panes: list[int] | None = None) -> pa.Table:
@@ -26,7 +27,7 @@ def state_table(pids: list[int], panes: list[int] | None = None) -> pa.Table:
 
 
 def segment(path: str = "segments/a.arrow", pids: tuple[int, ...] = (0, 1, 5)) -> SegmentMeta:
-    return SegmentMeta(path, "flows", 3, 1000, pids, 10, 20, 3, 7, tail=500, crc=1 << 31)
+    return SegmentMeta(path, "flows", 3, 1000, pids_to_hex(pids), 10, 20, 3, 7, tail=500, crc=1 << 31)
 
 
 def commit_rows(log: ManifestLog, version: int, at: float = 1234.5, files: int = 2, more: bool = False, **changes: Any) -> list[int]:

@@ -289,7 +289,7 @@ def test_a_page_of_another_format_is_refused(store: Store) -> None:
     """A newer version's history is not damage, and is not passed over."""
     fill(store, 20)
     compact_checkpoint(store, SMALL)
-    from headrace.state.record import checksum
+    from headrace.state.sealed_lines import checksum
 
     body = b'{"format":99}\n'
     store.write(PageName(1, 17).path, body + checksum(body))

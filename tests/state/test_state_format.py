@@ -11,14 +11,15 @@ from state_samples import manifest
 from headrace.errors import CheckpointError
 from headrace.state import FORMAT, ManifestLog, Store
 from headrace.state.manifest import path_of
-from headrace.state.record import checksum, encode
+from headrace.state.record import encode
+from headrace.state.sealed_lines import checksum
 from headrace.testing import LocalRun
 
 SCRIPT = """
 CREATE STREAM s (t BIGINT) PROGRESSING ON t ORDERED FROM 'memory';
 CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10];
 """
-ADVICE = r"was written by an older Headrace: it has format 1, this one reads format 4.*start with a new checkpoint"
+ADVICE = r"was written by an older Headrace: it has format 1, this one reads format 5.*start with a new checkpoint"
 
 
 def test_a_plan_file_of_format_1(tmp_path: Path) -> None:
@@ -27,7 +28,7 @@ def test_a_plan_file_of_format_1(tmp_path: Path) -> None:
     run.push(s=[(1,), (20,)])
     run.close()
     plan = json.loads((tmp_path / "plan.json").read_text())
-    assert plan["format"] == FORMAT == 4
+    assert plan["format"] == FORMAT == 5
     (tmp_path / "plan.json").write_text(json.dumps({**plan, "format": 1}))
     before = sorted(p for p in tmp_path.rglob("*") if p.name != "lock")
     with pytest.raises(CheckpointError, match=ADVICE):
@@ -39,7 +40,7 @@ def test_a_manifest_of_format_1(tmp_path: Path) -> None:
     """Readers of results are told the same; it is not called damaged."""
     store = Store.open(str(tmp_path))
     lines = encode(manifest(1)).splitlines(keepends=True)
-    lines[0] = lines[0].replace(b'"format":4', b'"format":1')
+    lines[0] = lines[0].replace(b'"format":5', b'"format":1')
     store.write(path_of(1), b"".join(lines[:2]) + checksum(b"".join(lines[:2])))
     for act in (ManifestLog.latest, lambda log: log.results("flows")):
         with pytest.raises(CheckpointError, match=ADVICE):

@@ -14,8 +14,10 @@ import pytest
 from state_samples import manifest, segment
 
 from headrace.errors import CheckpointError
-from headrace.state import ManifestLog, ResultFile, Store, collect_garbage, record
+from headrace.state import ManifestLog, ResultFile, Store, collect_garbage
 from headrace.state.manifest import path_of
+from headrace.state.record import encode
+from headrace.state.sealed_lines import checksum
 from headrace.testing import LocalRun
 
 
@@ -174,8 +176,27 @@ def test_a_manifest_under_another_name_or_format_is_refused(store: Store) -> Non
     with pytest.raises(CheckpointError, match="its content is that of version 1"):
         ManifestLog(store).latest()
     body = b'{"format":99}\n{}\n'
-    damage(store, 2, body + record.checksum(body))
+    damage(store, 2, body + checksum(body))
     with pytest.raises(CheckpointError, match="it has format 99"):
+        ManifestLog(store).latest()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (b'"clock":0', b'"clock":0,"moon":1', "unknown field `moon`"),
+        (b'"clock":0,', b"", "missing required field `clock`"),
+        (b'"clock":0', b'"clock":"0"', "Expected `int`, got `str`"),
+        (b',2147483648]]', b',2147483648,0]]', "Expected `array` of at most length"),
+    ],
+)
+def test_what_is_not_known_of_a_manifest_is_refused(store: Store, before: bytes, after: bytes, why: str) -> None:
+    """A field more, one less, one of another type: no default takes its place, even where the checksum is right."""
+    lines = encode(manifest(1)).splitlines(keepends=True)
+    assert before in lines[1]
+    body = lines[0] + lines[1].replace(before, after)
+    store.write(path_of(1), body + checksum(body))
+    with pytest.raises(CheckpointError, match=f"000000000001.json is damaged: it cannot be understood .*{why}"):
         ManifestLog(store).latest()
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -15,6 +14,7 @@ from state_samples import segment, state_table
 
 from headrace.errors import CheckpointError, InternalError
 from headrace.state import SegmentMeta, Span, Store, pid_sizes, read_segment, write_segment
+from headrace.state.segment import pids_to_hex
 
 sorted_pids = st.lists(st.integers(0, 12) | st.just(65535), max_size=40).map(sorted)
 SPAN = Span(0, 100)
@@ -50,7 +50,7 @@ def test_the_meta_describes_the_rows(store: Store, pids: list[int], shift: int) 
         "flows",
         len(pids),
         store.size("segments/b"),
-        tuple(sorted(set(pids))),
+        pids_to_hex(tuple(sorted(set(pids)))),
         shift,
         11,
         len(pids),
@@ -67,12 +67,13 @@ def test_the_meta_describes_the_rows(store: Store, pids: list[int], shift: int) 
 def test_a_meta_survives_json(pids: frozenset[int]) -> None:
     """The pids are a bit set in the manifest and come back sorted."""
     meta = segment(pids=tuple(sorted(pids)))
-    assert SegmentMeta.from_json(json.loads(json.dumps(meta.to_json()))) == meta
+    read = msgspec.json.decode(msgspec.json.encode(meta), type=SegmentMeta)
+    assert read == meta and read.pids == tuple(sorted(pids))
 
 
 def test_the_json_of_a_meta_is_short() -> None:
     """All 256 pids take 64 characters: hundreds of segments are written down in every batch."""
-    assert len(json.dumps(segment(pids=tuple(range(256))).to_json())) < 250
+    assert len(msgspec.json.encode(segment(pids=tuple(range(256))))) < 150
 
 
 def test_mini_partitions_are_released_one_by_one(store: Store) -> None:
@@ -157,7 +158,7 @@ def test_a_damaged_segment_is_recognised(store: Store) -> None:
         read_segment(store, meta, None)
     store.write("segments/f", whole)
     with pytest.raises(CheckpointError, match="4 rows expected, 3 found"):
-        read_segment(store, replace(meta, rows=4), None)
+        read_segment(store, meta.replace(rows=4), None)
 
 
 def test_a_full_disk_is_explained(tmp_path: Path) -> None:

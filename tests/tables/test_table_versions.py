@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from headrace.optimizer.explain_plan import explain_plan
 from headrace.program.limits import Limits
 from headrace.state import TableFile, TableVersion, collect_garbage
 from headrace.state.arrow_blocks import forget_checks
+from headrace.state.sealed_lines import decode_line, open_lines, seal_lines
 from headrace.testing import LocalRun
 
 HOUR = 3_600_000_000
@@ -250,7 +250,7 @@ def test_a_refresh_that_dies_leaves_the_version_before(
 def test_a_version_survives_json() -> None:
     """With its files and their checksums."""
     version = TableVersion((TableFile("tables/t/1.arrow", "c", 1, 2, 3, 4, 5),), 7, "d", 1, 2, True)
-    assert TableVersion.from_json(json.loads(json.dumps(asdict(version)))) == version
+    assert decode_line(open_lines(seal_lines(version), 1)[0], TableVersion) == version
 
 
 def test_explain_says_by_which_keys_a_table_would_be_divided() -> None:

@@ -38,7 +38,7 @@ class InputWatch:
         counts, self._vanished = self._vanished, {}
         if not counts:
             return manifest
-        streams = {n: replace(s, vanished=s.vanished + counts.get(n, 0)) for n, s in manifest.streams.items()}
+        streams = {n: s.replace(vanished=s.vanished + counts.get(n, 0)) for n, s in manifest.streams.items()}
         return replace(manifest, streams=streams)
 
     def explain_rejected(self, before: Manifest, manifest: Manifest) -> list[str]:

@@ -18,7 +18,6 @@ import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Protocol
 
 import duckdb
@@ -94,7 +93,7 @@ class TableVersions:
         known = last or self._find_before(table.name)
         if known is not None and (digest, divided) == (known.digest, known.divided):
             self._delete(p.file.path for p in pieces)
-            return replace(known, read_at=now)
+            return known.replace(read_at=now)
         files = (
             self._divide(use, prefix, pieces) if divided else (self._gather(table, columns, prefix, pieces),)
         )

@@ -21,7 +21,7 @@ where these may be late and are counted together with results, they would be mea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -169,7 +169,7 @@ class _Splitting:
         """Absorb some of the rows that wait, at the progress of a version."""
         mark = find_mark(self.orders, version, before)
         chosen = [(m, taken[m.path] & pids) for m in self.orders.segments if m.path in taken]
-        some = [replace(meta, pids=tuple(sorted(mine))) for meta, mine in chosen if mine]
+        some = [meta.keep(sorted(mine)) for meta, mine in chosen if mine]
         return [TurnStep(self._advance(mark, mark), some, False)]
 
     def has_late(self, pids: frozenset[int], progress: ProgressMap) -> bool:

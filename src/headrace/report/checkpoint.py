@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import structs
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -62,7 +62,7 @@ def summarize(log: ManifestLog) -> dict[str, Any]:
              "behind_seconds": (last.clock - one.since) / 1e6}
             for pid, one in sorted(last.waiting.items())
         ],
-        "out_of_reach": [asdict(loss) for loss in log.faults()],
+        "out_of_reach": [structs.asdict(loss) for loss in log.faults()],
     }
 
 

@@ -14,9 +14,11 @@ far it stands behind the clock (what a reader of results feels), in seconds, and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
+
+import msgspec
 
 from headrace.errors import OptionError
 
@@ -176,30 +178,17 @@ class BatchReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, ready for `json.dumps`."""
-        lists: dict[str, Any] = {"moves": [list(move) for move in self.moves], "notes": list(self.notes)}
-        lists["fullest"] = {label: [list(pair) for pair in pairs] for label, pairs in self.fullest.items()}
-        return {**asdict(self), "slot_loads": [asdict(one) for one in self.slot_loads], **lists}
+        value: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return value
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> BatchReport:
         """The inverse of `to_json`. Fields of a newer version are ignored."""
         try:
-            known = _known(cls, data)
-            known["streams"] = {
-                k: StreamReport(**_known(StreamReport, v)) for k, v in data["streams"].items()
-            }
-            known["slot_loads"] = tuple(SlotLoad(**_known(SlotLoad, v)) for v in data.get("slot_loads", ()))
-            known["queries"] = {k: QueryReport(**_known(QueryReport, v)) for k, v in data["queries"].items()}
-            known["moves"] = tuple((int(pid), int(a), int(b)) for pid, a, b in data.get("moves", ()))
-            known["notes"] = tuple(data.get("notes", ()))
-            fullest = data.get("fullest", {})
-            known["fullest"] = {k: tuple((int(pid), int(n)) for pid, n in v) for k, v in fullest.items()}
-            tables = data.get("static_tables", {})
-            known["static_tables"] = {k: TableReport(**_known(TableReport, v)) for k, v in tables.items()}
-            return cls(**known)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            return msgspec.convert(data, cls)
+        except msgspec.ValidationError as error:
             raise OptionError(
-                f"not a batch report: {str(data)[:80]} ({error!r}); expected what to_json() makes"
+                f"not a batch report: {str(data)[:80]} ({error}); expected what to_json() makes"
             ) from error
 
 
@@ -243,8 +232,3 @@ def _time(value: int | None, unit: Unit) -> datetime | None:
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
     except OverflowError:
         return None
-
-
-def _known(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
-    names = {item.name for item in fields(kind)}
-    return {key: value for key, value in data.items() if key in names}

@@ -170,8 +170,8 @@ class _Compaction:
 
         def merge(kind: str, outputs: Mapping[str, KeptOutputs]) -> dict[str, KeptOutputs]:
             return {
-                name: replace(
-                    one, files=merge_files(self.store, f"{kind}/{name}", one.files, self.policy.target, span, self.check)
+                name: one.replace(
+                    files=merge_files(self.store, f"{kind}/{name}", one.files, self.policy.target, span, self.check)
                 )
                 for name, one in outputs.items()
             }
@@ -230,4 +230,4 @@ def drop_expired(page: HistoryPage, horizon: float) -> tuple[HistoryPage, int]:
 
 
 def _cut(loss: Loss, first: int, last: int) -> Loss:
-    return replace(loss, first=max(loss.first, first), last=min(loss.last, last))
+    return loss.replace(first=max(loss.first, first), last=min(loss.last, last))

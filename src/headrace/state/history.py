@@ -13,14 +13,13 @@ What was lost (a manifest that the disk damaged) is said on the page that takes 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from headrace.state.format import FORMAT
-from headrace.state.record import Damaged, OtherFormat, ResultFile, checksum, compact
+from headrace.state.record import ResultFile
+from headrace.state.sealed_lines import Damaged, Record, Row, check_head, decode_line, open_lines, seal_lines
 
 FOLDER = "history"
 _NAME = re.compile(rf"{FOLDER}/(\d{{12,}})-(\d{{12,}})-(\d{{6,}})\.json")
@@ -44,8 +43,7 @@ class PageName:
         return PageName(*map(int, match.groups())) if match else None
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFile:
+class KeptFile(Row, frozen=True):
     """A file with rows of the versions first..last, the last of them committed at `until`."""
 
     file: ResultFile
@@ -54,16 +52,14 @@ class KeptFile:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class KeptOutputs:
+class KeptOutputs(Row, frozen=True):
     """The files of one query, or of the late rows of one stream, in order; `expired` rows were before them."""
 
     files: tuple[KeptFile, ...] = ()
     expired: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Row, frozen=True):
     """Versions whose outputs nobody knows any more, and why."""
 
     first: int
@@ -83,6 +79,16 @@ class HistoryPage:
     def files(self) -> Iterator[KeptFile]:
         for outputs in (*self.results.values(), *self.late.values()):
             yield from outputs.files
+
+
+class _Page(Record, frozen=True):
+    format: int
+    first: int
+    last: int
+    edition: int
+    results: dict[str, KeptOutputs]
+    late: dict[str, KeptOutputs]
+    lost: tuple[Loss, ...]
 
 
 def follow(pages: Iterable[PageName], manifests: Iterable[int]) -> tuple[list[PageName | int], list[Loss]]:
@@ -113,42 +119,15 @@ def follow(pages: Iterable[PageName], manifests: Iterable[int]) -> tuple[list[Pa
 
 def encode_page(page: HistoryPage) -> bytes:
     """The content of a page's file: a line of JSON and its checksum."""
-    value = {
-        "format": FORMAT,
-        "first": page.name.first,
-        "last": page.name.last,
-        "edition": page.name.edition,
-        "results": _outputs_to_json(page.results),
-        "late": _outputs_to_json(page.late),
-        "lost": [[loss.first, loss.last, loss.why] for loss in page.lost],
-    }
-    body = f"{compact(value)}\n".encode()
-    return body + checksum(body)
+    name = page.name
+    return seal_lines(_Page(FORMAT, name.first, name.last, name.edition, page.results, page.late, page.lost))
 
 
 def decode_page(data: bytes, name: PageName) -> HistoryPage:
     """The page of a file's content, which must be that of `name`."""
-    lines = data.splitlines(keepends=True)
-    if len(lines) != 2 or lines[1] != checksum(lines[0]):
-        raise Damaged("its content does not have the checksum it was written with")
-    value = json.loads(lines[0])
-    if value["format"] != FORMAT:
-        raise OtherFormat(value["format"])
-    if PageName(value["first"], value["last"], value["edition"]) != name:
+    (line,) = open_lines(data, 1)
+    check_head(line)
+    page = decode_line(line, _Page)
+    if PageName(page.first, page.last, page.edition) != name:
         raise Damaged("its content is that of another page")
-    lost = tuple(Loss(*one) for one in value["lost"])
-    return HistoryPage(name, _outputs_from_json(value["results"]), _outputs_from_json(value["late"]), lost)
-
-
-def _outputs_to_json(outputs: Mapping[str, KeptOutputs]) -> dict[str, Any]:
-    return {
-        name: [one.expired, [(*astuple(k.file), k.first, k.last, k.until) for k in one.files]]
-        for name, one in outputs.items()
-    }
-
-
-def _outputs_from_json(value: Mapping[str, Any]) -> dict[str, KeptOutputs]:
-    return {
-        name: KeptOutputs(tuple(KeptFile(ResultFile(*one[:4]), *one[4:]) for one in files), expired)
-        for name, (expired, files) in value.items()
-    }
+    return HistoryPage(name, page.results, page.late, page.lost)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from headrace.errors import CheckpointError
@@ -31,10 +31,8 @@ from headrace.state.disk_faults import join
 from headrace.state.format import check_format
 from headrace.state.history import FOLDER, HistoryPage, KeptOutputs, Loss, PageName, decode_page, follow
 from headrace.state.record import (
-    Damaged,
     Manifest,
     Mark,
-    OtherFormat,
     Outputs,
     ResultFile,
     StreamState,
@@ -45,7 +43,9 @@ from headrace.state.record import (
     decode_commit,
     decode_outputs,
     encode,
+    list_outputs,
 )
+from headrace.state.sealed_lines import Damaged, OtherFormat
 from headrace.state.store import Store
 
 __all__ = [
@@ -230,10 +230,9 @@ class ManifestLog:
     def _explain_hole(self, hole: Loss) -> Loss:
         for page, why in self._spoilt.items():
             if page.first <= hole.last and hole.first <= page.last:
-                return replace(hole, why=why)
+                return hole.replace(why=why)
         one = path_of(hole.first) if hole.first == hole.last else f"{path_of(hole.first)} to {hole.last:012d}.json"
-        return replace(
-            hole,
+        return hole.replace(
             why=f"{join(self.store.uri, one)} is missing, and no page of the history tells of it. Restore it from a "
             "backup; without it the results of that batch cannot be listed",
         )
@@ -331,7 +330,7 @@ class ManifestLog:
         self._way.append(version)
 
     def _remember(self, manifest: Manifest) -> None:
-        self._outputs[manifest.version] = Outputs(manifest.results, manifest.late)
+        self._outputs[manifest.version] = list_outputs(manifest)
         if self._last is None or self._last.version < manifest.version:
             self._last = manifest
 

@@ -8,34 +8,21 @@ checksum tells a whole manifest from one that a disk has cut short or altered.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from headrace.progress import LOWEST, NOTHING_KNOWN, NOTHING_SEEN, Arrivals, Frontier, Observation
+import msgspec
+
+from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
 from headrace.state.arrow_blocks import Seal
-from headrace.state.checksums import DamagedFile
 from headrace.state.format import FORMAT
+from headrace.state.sealed_lines import Damaged, Record, Row, check_head, decode_line, open_lines, seal_lines
 from headrace.state.segment import SegmentMeta
-from headrace.state.split_route import SplitRoute, read_route, write_branch
+from headrace.state.split_route import SplitRoute, read_route
 
 
-class Damaged(DamagedFile):
-    """These bytes are not a whole manifest."""
-
-
-class OtherFormat(ValueError):
-    """A whole manifest that another version of Headrace wrote."""
-
-    def __init__(self, found: object) -> None:
-        super().__init__(f"it has format {found}")
-        self.found = found
-
-
-@dataclass(frozen=True, slots=True)
-class StreamState:
+class StreamState(Record, frozen=True):
     """How far a stream has come, and the rows counted since the checkpoint began."""
 
     seen: Observation = NOTHING_SEEN
@@ -56,37 +43,8 @@ class StreamState:
         """The bound on what is still to come, in ticks."""
         return self.frontier.bound if self.frontier.is_known else None
 
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "frontier": _frontier_to_json(self.frontier)}
 
-    @staticmethod
-    def from_json(value: Mapping[str, Any]) -> StreamState:
-        """The inverse of `to_json`."""
-        frontier = _frontier_from_json(value["frontier"])
-        counts = {name: value.get(name, 0) for name in ("rows", "late", "rejected", "contradicting", "vanished")}
-        return StreamState(_observation_from_json(value["seen"]), frontier, **counts)
-
-
-def _frontier_from_json(value: Mapping[str, Any]) -> Frontier:
-    bound = LOWEST if value["bound"] is None else value["bound"]
-    return Frontier(bound, tuple((tuple(group), own) for group, own in value["groups"]))
-
-
-def _frontier_to_json(frontier: Frontier) -> dict[str, Any]:
-    return {"bound": frontier.bound if frontier.is_known else None, "groups": frontier.groups}
-
-
-def _observation_from_json(value: Mapping[str, Any]) -> Observation:
-    """What a checkpoint of before a kind of observation was known does not have of it is nothing."""
-    arrivals = tuple(
-        Arrivals(a["batch"], a["rows"], tuple(map(tuple, a["steps"]))) for a in value.get("arrivals", ())
-    )
-    groups = tuple((tuple(g), _observation_from_json(seen)) for g, seen in value.get("groups", ()))
-    return Observation(value["largest"], value.get("mark"), value.get("heard"), arrivals, groups)
-
-
-@dataclass(frozen=True, slots=True)
-class ResultFile:
+class ResultFile(Row, frozen=True):
     """A file of results or late rows, relative to the store; `crc` is the checksum of its footer (`result_parquet`)."""
 
     path: str
@@ -95,8 +53,7 @@ class ResultFile:
     crc: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TableFile:
+class TableFile(Row, frozen=True):
     """Rows of a static table in a file that never changes: all columns as they were read, or a part of a divided copy, the rows
     of some mini-partitions by the keys that `copy` names.
     """
@@ -115,8 +72,7 @@ class TableFile:
         return Seal(self.bytes, self.tail, self.crc)
 
 
-@dataclass(frozen=True, slots=True)
-class TableVersion:
+class TableVersion(Record, frozen=True):
     """A static table as it was read: when, its files, and a digest of its rows. `bytes` are those of the rows in memory."""
 
     files: tuple[TableFile, ...]
@@ -130,16 +86,8 @@ class TableVersion:
     def paths(self) -> list[str]:
         return [file.path for file in self.files]
 
-    @staticmethod
-    def from_json(value: Mapping[str, Any]) -> TableVersion:
-        """The inverse of `dataclasses.asdict`."""
-        known = dict(value)
-        files = known.pop("files")
-        return TableVersion(tuple(TableFile(**file) for file in files), **known)
 
-
-@dataclass(frozen=True, slots=True)
-class WaitingPid:
+class WaitingPid(Row, frozen=True):
     """A mini-partition that is behind the others: `version` is the last one it has processed, its rows since then wait."""
 
     version: int
@@ -148,22 +96,13 @@ class WaitingPid:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Record, frozen=True):
     """Progress after a version, kept for the mini-partitions that go on from there. Those that come by a `cut` stop there: of
     the rows that came after it, some were late, which only this progress tells.
     """
 
     frontiers: dict[str, Frontier]
     cut: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        return {"frontiers": {name: _frontier_to_json(one) for name, one in self.frontiers.items()}, "cut": self.cut}
-
-    @staticmethod
-    def from_json(value: Mapping[str, Any]) -> Mark:
-        """The inverse of `to_json`."""
-        return Mark({name: _frontier_from_json(one) for name, one in value["frontiers"].items()}, value["cut"])
 
 
 Files = dict[str, tuple[ResultFile, ...]]
@@ -198,134 +137,75 @@ class Manifest:
     load: dict[str, Any] = field(default_factory=dict)  # what each slot and mini-partition did
     waiting: dict[int, WaitingPid] = field(default_factory=dict)  # mini-partitions that are behind
     marks: dict[int, Mark] = field(default_factory=dict)  # by version
-    promises: dict[str, dict[str, Frontier]] = field(default_factory=dict)  # query -> column -> what will not come any more
-
+    promises: dict[str, dict[str, Frontier]] = field(
+        default_factory=dict
+    )  # query -> column -> what will not come any more
 
     def find_completeness(self, query: str) -> dict[str, int]:
         """By column that carries progress, up to where the results of a query are all there, where anything is known."""
         return {column: one.bound for column, one in self.promises.get(query, {}).items() if one.is_known}
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(Record, frozen=True):
     """The first line of a manifest."""
 
+    format: int
+    version: int
     results: Files
     late: Files
 
 
+_IN_OUTPUTS = frozenset(Outputs.__struct_fields__)
+_State = msgspec.defstruct(  # the second line: whatever else a manifest has
+    "_State",
+    [
+        (f.name, "tuple[Any, ...]" if f.name == "route" else f.type)
+        for f in fields(Manifest)
+        if f.name not in _IN_OUTPUTS
+    ],
+    bases=(Record,),
+    module=__name__,
+)
+
+
 def encode(manifest: Manifest) -> bytes:
     """The content of the manifest's file."""
-    outputs = {
-        "format": FORMAT,
-        "version": manifest.version,
-        "results": files_to_json(manifest.results),
-        "late": files_to_json(manifest.late),
-    }
-    state = {
-        "batch_id": manifest.batch_id,
-        "fingerprint": manifest.fingerprint,
-        "created_at": manifest.created_at,
-        "flush": manifest.flush,
-        "engine": manifest.engine,
-        "clock": manifest.clock,
-        "streams": {name: stream.to_json() for name, stream in manifest.streams.items()},
-        "promises": {
-            query: {column: _frontier_to_json(one) for column, one in promise.items()}
-            for query, promise in manifest.promises.items()
-        },
-        "slots": manifest.slots,
-        "route": manifest.route,
-        "segments": [segment.to_json() for segment in manifest.segments],
-        "tables": {name: asdict(table) for name, table in manifest.tables.items()},
-        "report": manifest.report,
-        "load": manifest.load,
-    }
-    if manifest.waiting:
-        state["waiting"] = {str(pid): list(astuple(one)) for pid, one in manifest.waiting.items()}
-        state["marks"] = {str(version): mark.to_json() for version, mark in manifest.marks.items()}
-    body = f"{compact(outputs)}\n{compact(state)}\n".encode()
-    return body + checksum(body)
+    state = {f.name: getattr(manifest, f.name) for f in fields(manifest) if f.name not in _IN_OUTPUTS}
+    return seal_lines(list_outputs(manifest), state)
+
+
+def list_outputs(manifest: Manifest) -> Outputs:
+    """What a version has put out."""
+    return Outputs(FORMAT, manifest.version, manifest.results, manifest.late)
 
 
 def decode_outputs(data: bytes, version: int) -> Outputs:
     """Only the outputs, after the checksum of the whole was verified."""
-    return outputs_of(parse(verify_lines(data)[0], version))
+    return _read_outputs(open_lines(data, 2)[0], version)
 
 
 def decode_commit(data: bytes, version: int) -> tuple[Outputs, float]:
     """The outputs, and when they were committed."""
-    lines = verify_lines(data)
-    return outputs_of(parse(lines[0], version)), json.loads(lines[1])["created_at"]
+    lines = open_lines(data, 2)
+    return _read_outputs(lines[0], version), msgspec.json.decode(lines[1], type=_Commit).created_at
+
+
+class _Commit(msgspec.Struct):
+    created_at: float
 
 
 def decode(data: bytes, version: int) -> Manifest:
     """The manifest of a file's content, which must be that of `version`."""
-    lines = verify_lines(data)
-    outputs = outputs_of(parse(lines[0], version))
-    state = json.loads(lines[1])
-    return Manifest(
-        version=version,
-        batch_id=state["batch_id"],
-        fingerprint=state["fingerprint"],
-        streams={name: StreamState.from_json(stream) for name, stream in state["streams"].items()},
-        route=read_route(state["route"]),
-        slots=state["slots"],
-        segments=tuple(map(SegmentMeta.from_json, state["segments"])),
-        results=outputs.results,
-        late=outputs.late,
-        report=state["report"],
-        created_at=state["created_at"],
-        flush=state["flush"],
-        engine=state["engine"],
-        clock=state.get("clock", 0),
-        tables={name: TableVersion.from_json(table) for name, table in state.get("tables", {}).items()},
-        load=state.get("load", {}),
-        promises={
-            query: {column: _frontier_from_json(one) for column, one in promise.items()}
-            for query, promise in state.get("promises", {}).items()
-        },
-        waiting={int(pid): WaitingPid(*one) for pid, one in state.get("waiting", {}).items()},
-        marks={int(version): Mark.from_json(one) for version, one in state.get("marks", {}).items()},
-    )
+    lines = open_lines(data, 2)
+    outputs = _read_outputs(lines[0], version)
+    state: Mapping[str, Any] = msgspec.structs.asdict(decode_line(lines[1], _State))
+    route = read_route(state["route"])
+    return Manifest(**{**state, "route": route}, version=version, results=outputs.results, late=outputs.late)
 
 
-def verify_lines(data: bytes) -> list[bytes]:
-    """The lines of a manifest whose checksum is right."""
-    lines = data.splitlines(keepends=True)
-    if len(lines) != 3:
-        raise Damaged("it is cut short" if len(lines) < 3 else "it has more lines than a manifest")
-    if lines[2] != checksum(lines[0] + lines[1]):
-        raise Damaged("its content does not have the checksum it was written with")
-    return lines
-
-
-def parse(line: bytes, version: int) -> dict[str, Any]:
-    """The first line as JSON, of a format and version that we expect."""
-    head: dict[str, Any] = json.loads(line)
-    if head["format"] != FORMAT:
-        raise OtherFormat(head["format"])
-    if head["version"] != version:
-        raise Damaged(f"its content is that of version {head['version']}")
-    return head
-
-
-def outputs_of(head: Mapping[str, Any]) -> Outputs:
-    return Outputs(files_from_json(head["results"]), files_from_json(head["late"]))
-
-
-def files_to_json(files: Files) -> dict[str, list[tuple[str, int, int, int]]]:
-    return {name: [astuple(file) for file in group] for name, group in files.items()}
-
-
-def files_from_json(value: Mapping[str, list[list[Any]]]) -> Files:
-    return {name: tuple(ResultFile(*file) for file in group) for name, group in value.items()}
-
-
-def compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), default=write_branch)
-
-
-def checksum(body: bytes) -> bytes:
-    """The last line, for the lines before it."""
-    return b'{"sha256":"%s"}\n' % hashlib.sha256(body).hexdigest().encode()
+def _read_outputs(line: bytes, version: int) -> Outputs:
+    check_head(line)
+    outputs = decode_line(line, Outputs)
+    if outputs.version != version:
+        raise Damaged(f"its content is that of version {outputs.version}")
+    return outputs

@@ -15,9 +15,8 @@ its checksums, and is an error that says what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from headrace.errors import CheckpointError, InternalError
 from headrace.state.arrow_blocks import BlockFile, Seal, cut_blocks, write_blocks
 from headrace.state.checksums import DamagedFile
 from headrace.state.disk_faults import join
+from headrace.state.sealed_lines import Row
 from headrace.state.store import Store
 
 
@@ -39,15 +39,16 @@ class Span(NamedTuple):
     upper: int
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentMeta:
-    """A segment as a manifest names it. `pids`, sorted, are those not released yet; `live_rows` are theirs."""
+class SegmentMeta(Row, frozen=True):
+    """A segment as a manifest names it. `held` are its mini-partitions that are not released yet, as a number with their
+    bits set, in hexadecimal; `live_rows` are theirs.
+    """
 
     path: str
     node: str
     rows: int  # in the file
     bytes: int
-    pids: tuple[int, ...]
+    held: str
     lower: int  # the progressing values that its rows cover
     upper: int  # are before this
     live_rows: int
@@ -56,6 +57,11 @@ class SegmentMeta:
     generation: int = 0  # of its node's rows
     tail: int = 0  # where in the file its end begins, which has the checksum `crc`
     crc: int = 0
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The mini-partitions that are not released yet, sorted."""
+        return pids_from_hex(self.held)
 
     @property
     def seal(self) -> Seal:
@@ -71,21 +77,11 @@ class SegmentMeta:
         """What is left when these mini-partitions, with so many rows, are not needed any more."""
         gone = set(pids)
         left = tuple(pid for pid in self.pids if pid not in gone)
-        return replace(self, pids=left, live_rows=self.live_rows - rows) if left else None
+        return self.keep(left, self.live_rows - rows) if left else None
 
-    def to_json(self) -> dict[str, Any]:
-        """By name, without what is as usual; the pids are a bit set in hexadecimal."""
-        value = {f.name: getattr(self, f.name) for f in fields(self)}
-        value = {name: v for name, v in value.items() if v != _USUAL.get(name, value)}
-        return value | {"pids": pids_to_hex(self.pids)}
-
-    @staticmethod
-    def from_json(value: Mapping[str, Any]) -> SegmentMeta:
-        """The inverse of `to_json`."""
-        return SegmentMeta(**(dict(value) | {"pids": pids_from_hex(value["pids"])}))
-
-
-_USUAL = {"tier": 0, "generation": 0, "tail": 0, "crc": 0}
+    def keep(self, pids: Iterable[int], rows: int | None = None) -> SegmentMeta:
+        """The same file, of which only these mini-partitions are looked at; they have so many rows, if that is known."""
+        return self.replace(held=pids_to_hex(tuple(pids)), live_rows=self.live_rows if rows is None else rows)
 
 
 @lru_cache(maxsize=4096)  # the segments of a slot mostly have the same pids, batch after batch
@@ -114,17 +110,25 @@ def write_segment(
     generation: int = 0,
 ) -> SegmentMeta:
     """Write state rows, already sorted by `pid`, as the segment `path`; durable after `Store.sync`."""
-    if "pid" not in table.column_names or table.schema.field("pid").type != pa.uint16() or table["pid"].null_count:
-        raise InternalError(f"state of {node}: expected a column pid uint16 without nulls, got {table.schema}")
+    if (
+        "pid" not in table.column_names
+        or table.schema.field("pid").type != pa.uint16()
+        or table["pid"].null_count
+    ):
+        raise InternalError(
+            f"state of {node}: expected a column pid uint16 without nulls, got {table.schema}"
+        )
     ends = pid_ends(node, table)
-    seal = write_blocks(store, path, table, cut_blocks(ends.values(), table), [list(ends), list(ends.values())])
+    seal = write_blocks(
+        store, path, table, cut_blocks(ends.values(), table), [list(ends), list(ends.values())]
+    )
     rows = table.num_rows
     return SegmentMeta(
         path,
         node,
         rows,
         seal.bytes,
-        tuple(ends),
+        pids_to_hex(tuple(ends)),
         span.lower,
         span.upper,
         rows,
