@@ -20,7 +20,7 @@ from headrace.balance.statistics import (
     spread_seconds,
     sum_by_slot,
 )
-from headrace.commands.run_command import POLICY_NAMES
+from headrace.commands.command_options import POLICY_NAMES
 from headrace.coordinator.balancer import Balancer
 from headrace.coordinator.run_options import BALANCE
 from headrace.program.messages import NodeActivity, SlotReport, Timings
@@ -53,7 +53,7 @@ class NoisySlots:
         slots = slots or self.manifest.slots
         route = self.balancer.choose_route(self.manifest, slots)
         came = self.random.poisson(self.share * rows)
-        orders: Any = SimpleNamespace(route=route, slots=slots, memory=None)
+        orders: Any = SimpleNamespace(route=route, slots=slots, turn_bytes=None)
         load = self.balancer.read([self._report(route, slot, came) for slot in range(slots)], orders)
         self.moved.append(len(list_moves(self.manifest.route, route)))
         self.balancer.observe(load)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,43 @@ def test_room_is_made_within_the_bound_and_where_it_lacks_most() -> None:
     moved = np.flatnonzero(after != owners)
     assert len(moved) == 1 and owners[moved[0]] == 1 and after[moved[0]] == 2
     assert sum_by_slot(size, plan_room(size, np.zeros(14), owners, np.array([40.0, 40.0, 200.0]), 99), 3).max() == 80
+
+
+def test_state_that_fits_nowhere_overflows_no_further_slot() -> None:
+    """Slots with room are filled up and not above; what is too much stays with those that overflow, in equal parts."""
+    size, owners = np.full(38, 10.0), np.repeat([0, 1, 2, 3], [16, 12, 8, 2])
+    memory = np.array([100.0, 100.0, 100.0, 50.0])
+    after = sum_by_slot(size, plan_room(size, np.zeros(38), owners, memory, 99), 4)
+    assert after.tolist() == [120.0, 110.0, 100.0, 50.0] or after.tolist() == [110.0, 120.0, 100.0, 50.0]
+    alone = np.array([0] * 30 + [1] * 8)
+    assert sum_by_slot(size, plan_room(size, np.zeros(38), alone, np.array([50.0, 90.0]), 99), 2).tolist() == [290.0, 90.0]
+
+
+def test_memory_moves_from_a_donor_that_spills_whatever_the_ratio() -> None:
+    """A hundredth above its memory, with room elsewhere, is on disk for nothing; without room anywhere the factor decides."""
+    owners, size = np.repeat([0, 1], [11, 9]), np.full(20, 10.0)
+    rows = np.ones(20)
+    spills = seen(rows, owners, 2, state_bytes=size, memory=np.array([109.0, 110.0]))
+    assert sum_by_slot(size, flux_memory(spills, owners).owners, 2).tolist() == [100.0, 100.0]
+    fits = seen(rows, owners, 2, state_bytes=size, memory=np.array([111.0, 105.0]))
+    assert (flux_memory(fits, owners).owners == owners).all()
+    nowhere = seen(rows, owners, 2, state_bytes=size, memory=np.array([80.0, 75.0]))
+    assert (flux_memory(nowhere, owners).owners == owners).all()
+
+
+def test_rounds_do_not_grow_with_the_moves_before_them() -> None:
+    """After a round that took ten seconds no more is held up than after one that took none: buffers have not grown meanwhile."""
+    rows, owners = np.full(256, 1e4), np.repeat(np.arange(4), 64)
+    counts, memory = [], None
+    for slow in (1.0, 1.0, 3.0, 3.0, 3.0, 3.0):
+        stats = seen(rows, owners, 4, 10.0, 1e-6, state_bytes=np.full(256, 6e6))
+        busy = stats.slots.busy * np.array([slow, 1.0, 1.0, 1.0])
+        stats = replace(stats, slots=replace(stats.slots, busy=busy), moved_bytes=6e8, move_seconds=10.0)
+        decision = headrace(stats, owners, memory)
+        memory = decision.memory
+        counts.append(int((decision.owners != owners).sum()))
+        assert decision.follow_moves == (counts[-1] > 0 and memory.due == 0)
+    assert 0 < max(counts) < 10 and memory.due > 20
 
 
 def test_most_load_per_byte_goes_where_no_single_piece_would_do() -> None:

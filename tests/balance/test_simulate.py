@@ -93,6 +93,34 @@ def test_half_of_the_machines_loaded_are_relieved_without_a_stall() -> None:
     assert ours.mean_throughput() > flux.mean_throughput()
 
 
+def test_large_state_moves_without_a_stall() -> None:
+    """Four loaded machines with mini-partitions of 6 MB: plans of two hundred moves are carried out in rounds that the buffers can
+    hold, so no second is much slower than without balancing, and throughput is back within half a minute.
+    """
+    c = PaperCluster(pids_per_node=128, state_rows=75_000)
+    loads = (CpuLoad((0, 1, 2, 3), 0.0),)
+    ours = simulate_tuples(c, POLICIES["headrace"], spread_evenly(c), loads, 45.0, step=0.02)
+    assert min(ours.throughput) > 0.9 * c.loaded_share * 6.5e5 and ours.mean_throughput(40.0) > 5.5e5
+
+
+@pytest.mark.parametrize("lost", [8, 16])
+def test_memory_policies_use_what_memory_there_is(lost: int) -> None:
+    """With eight machines of 32 short of memory all state fits, and in the end nothing is on disk; with sixteen it does not fit,
+    and the default is faster than static all the same, with a fraction of its latency.
+    """
+    c = PaperCluster(nodes=16, pids_per_node=64, state_rows=75_000, memory=500e6)
+    loss = (MemoryLoss(tuple(range(lost // 2)), 0.0, 256e6),)
+    names, seconds = ("static", "headrace", "flux-memory"), 100.0
+    runs = {n: simulate_tuples(c, POLICIES[n], spread_evenly(c), loss, seconds, step=0.02) for n in names}
+    rates = {n: run.mean_throughput(70.0) for n, run in runs.items()}
+    waits = {n: run.mean_latency(70.0) for n, run in runs.items()}
+    if lost == 8:
+        assert min(rates["headrace"], rates["flux-memory"]) > 0.85 * 16 / 32 * 6.9e5
+        assert max(waits["headrace"], waits["flux-memory"]) < 50e-6
+    else:
+        assert rates["headrace"] > rates["static"] and waits["headrace"] < waits["static"] / 3
+
+
 def test_a_slow_core_moves_nothing() -> None:
     """Cores take slots as they are free: which slot is slow says where it ran, and the default policy does not chase it."""
     rows = np.full(4000, 50.0)

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headrace.balance.controller import ControllerState, add_statistics, control, find_policy
+from headrace.balance.controller import ControllerState, add_statistics, control
 from headrace.balance.executor_pace import learn_pace, remove_pace
+from headrace.balance.find_policy import find_policy
 from headrace.balance.seconds_model import learn_seconds, price_pids, start_model
 from headrace.balance.smooth_rates import observe_rates, start_rates
 from headrace.balance.statistics import (
@@ -46,6 +47,15 @@ def test_reports_become_statistics() -> None:
     assert nodes["n"].rows.tolist() == [6.0, 7.0, 0.0, 0.0]
     later, _ = read_reports([report(0, 0, 1.0, (2,), (1,))], 4, 2, seen)
     assert later.pids.last_touch.tolist() == [7, 7, 7, -1]
+
+
+def test_what_waits_for_its_turn_is_on_disk() -> None:
+    """Mini-partitions beyond what may be in memory at once have later turns, and the paper's memory policies see them."""
+    reports = [report(0, 0, 1.0, (0, 1, 2), (5, 5, 5)), report(1, 0, 1.0, (3,), (50,))]
+    seen, _ = read_reports(reports, 4, 2, memory=110)
+    assert seen.pids.on_disk.tolist() == [False, False, True, False]
+    assert seen.slots.memory.tolist() == [110.0, 110.0]
+    assert not read_reports(reports, 4, 2)[0].pids.on_disk.any() and not read_reports(reports, 4, 2, memory=150)[0].pids.on_disk.any()
 
 
 def test_imbalance_is_the_slowest_over_the_mean() -> None:
@@ -166,6 +176,36 @@ def test_a_wrong_policy_name_says_which_there_are() -> None:
     """The message lists the names."""
     with pytest.raises(OptionError, match="flux-load"):
         find_policy("fluks")
+
+
+def test_a_policy_has_the_parameters_it_is_given() -> None:
+    """With others than the paper's it decides otherwise; with the paper's, and without any, as the paper's does."""
+    owners = np.array([0, 0, 1])
+    rows = np.array([60.0, 40.0, 80.0])
+    seen = Statistics(1.0, make_pid_statistics(rows), make_slot_statistics([0.9, 0.5], [0.1, 0.5]))
+    texts = ("flux-load", "flux-load:th_imb=1.2,delta_min=0.01", "flux-load:th_imb=2", "hybrid: delta_min = 3 , th_imb = 2")
+    decisions = [find_policy(text)(seen, owners, None) for text in texts]
+    assert [d.owners.tolist() for d in decisions] == [[0, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 1]]
+    assert [d.collect for d in decisions] == [0.01, 0.01, 0.5, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("flux-load:th=2", "the balance policy flux-load has no parameter 'th'; it has delta_min, th_imb, th_util"),
+        ("hybrid:", "the balance policy hybrid has no parameter ''"),
+        ("flux-memory:th_imb=0.5", "th_imb of the balance policy flux-memory is '0.5'; expected a number of at least 1"),
+        ("flux-load:delta_min=soon", "delta_min of the balance policy flux-load is 'soon'; expected a number of at least 0"),
+        ("flux-load:delta_min=nan", "expected a number"),
+        ("flux-load:th_util=inf", "expected a number"),
+        ("headrace:th_imb=2", "the balance policy headrace has no parameters; flux-load, flux-memory, hybrid have"),
+        ("fluks:th_imb=2", "there is no balance policy 'fluks'"),
+    ],
+)  # fmt: skip
+def test_a_wrong_parameter_is_named(text: str, message: str) -> None:
+    """With what there is, or what is expected."""
+    with pytest.raises(OptionError, match=message):
+        find_policy(text)
 
 
 def test_the_pace_of_an_executor_is_taken_out_of_its_slots() -> None:

@@ -24,10 +24,9 @@ from typing import Any
 import numpy as np
 
 from headrace.balance.deal_hot import Copied, deal_hot
-from headrace.balance.decision import Policy
 from headrace.balance.executor_pace import learn_pace, remove_pace
+from headrace.balance.find_policy import find_policy
 from headrace.balance.number_slots import number_slots, rescale_slots
-from headrace.balance.policies import POLICIES
 from headrace.balance.policies.headrace import HeadraceMemory, forget_slots
 from headrace.balance.seconds_model import SecondsModel, learn_seconds, price_pids, start_model
 from headrace.balance.split_hot import COOL, split_hot
@@ -77,13 +76,6 @@ class ControllerStep:
     joined: tuple[Leaf, ...] = ()
     hot_groups: tuple[Leaf, ...] = field(default=())
     dealt: tuple[Leaf, ...] = ()
-
-
-def find_policy(name: str) -> Policy:
-    """A policy by its name."""
-    if name not in POLICIES:
-        raise OptionError(f"there is no balance policy {name!r}; there are {', '.join(POLICIES)}")
-    return POLICIES[name]
 
 
 def control(

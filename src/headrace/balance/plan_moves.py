@@ -174,7 +174,8 @@ def _give_away(board: _Board, giver: int, donor: int, need: float, goal: float) 
 
 
 def plan_room(size: Floats, on_disk: Floats, owners: Owners, memory: Floats, most: int) -> Owners:
-    """New owners such that state fits into memory, or overflows everywhere alike, with few bytes moved.
+    """New owners such that state fits into memory, with few bytes moved. Where it does not, the slots it overflows all the same
+    are those it overflows now, all alike: one more slot that waits for its disk holds up all producers once more.
 
     What is in memory goes first: what is on disk would have to be read before it can go.
     """
@@ -182,7 +183,7 @@ def plan_room(size: Floats, on_disk: Floats, owners: Owners, memory: Floats, mos
     held = sum_by_slot(size, owners, slots)
     if (held <= memory).all():
         return after
-    limit = memory * max(FULL, float(held.sum() / memory.sum()))
+    limit = _find_limits(held, memory)
     owned = group_by_slot(owners, slots)
     moves = 0
     for donor in np.argsort(limit - held, kind="stable"):
@@ -200,3 +201,13 @@ def plan_room(size: Floats, on_disk: Floats, owners: Owners, memory: Floats, mos
             held[receiver] += size[pid]
             moves += 1
     return after
+
+
+def _find_limits(held: Floats, memory: Floats) -> Floats:
+    """The bytes each slot may have in the end."""
+    part = float(held.sum() / memory.sum())
+    if part <= 1:
+        return memory * max(FULL, part)
+    over = held > memory
+    rest = float(held.sum() - memory[~over].sum())
+    return memory * np.where(over, rest / float(memory[over].sum()), 1.0)

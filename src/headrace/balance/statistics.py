@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headrace.balance.rotate_pids import rotate_pids
 from headrace.program.messages import SlotReport
 
 Floats = NDArray[np.float64]
@@ -129,17 +130,19 @@ def read_reports(
     pids: int,
     slots: int,
     before: Statistics | None = None,
-    memory: int | None = None,
+    memory: float | None = None,
 ) -> tuple[Statistics, dict[str, Activity]]:
     """The statistics of a batch from what its slots reported, and by node what a model of their seconds is
     fitted on.
 
     The time of a level is that of its slowest slot, and the levels of a batch follow one another. `before` are
-    the statistics of the batch before, for the last touch of mini-partitions that now rest; `memory` is what a
-    slot may use.
+    the statistics of the batch before, for the last touch of mini-partitions that now rest; `memory` is what
+    may be in the memory of a slot at once. Where its state is more, its mini-partitions take turns (`rotate_pids`),
+    and those after the first turn are on disk, as the paper's are that rotate.
     """
     came = list(reports)
     nodes: dict[str, Activity] = {}
+    own: dict[int, set[int]] = {}  # mini-partitions by slot
     total, size = np.zeros((4, pids)), np.zeros(pids)
     for report in came:
         for one in report.activity:
@@ -149,6 +152,7 @@ def read_reports(
             for column, values in zip(columns, (one.rows, one.state_rows, one.results), strict=True):
                 column[at] += values
             size[at] += one.state_bytes
+            own.setdefault(report.slot, set()).update(at)
     for row, name in enumerate(("rows", "state_rows", "results")):
         total[row] = sum((getattr(n, name) for n in nodes.values()), np.zeros(pids))
     phases = np.zeros((4, slots))
@@ -173,6 +177,7 @@ def read_reports(
         state_bytes=size,
         results=total[2],
         last_touch=np.where(total[0] > 0, version, touched),
+        on_disk=_find_on_disk(own.values(), size, memory),
     )
     by_slot = make_slot_statistics(
         phases[3],
@@ -182,9 +187,18 @@ def read_reports(
         keep=phases[2],
         executor=tuple(places),
         peak_memory=peak,
-        memory=np.full(slots, np.inf if memory is None else float(memory)),
+        memory=np.full(slots, np.inf if memory is None else memory),
     )
     return Statistics(length, by_pid, by_slot), nodes
+
+
+def _find_on_disk(owned: Iterable[set[int]], size: Floats, memory: float | None) -> Flags:
+    """The mini-partitions that have to wait until others of their slot have had their turn."""
+    found = np.zeros(len(size), dtype=bool)
+    for pids in owned:
+        for turn in rotate_pids(pids, {pid: int(size[pid]) for pid in pids}, memory)[1:]:
+            found[list(turn)] = True
+    return found
 
 
 def spread_seconds(seen: Statistics, owners: Owners) -> Statistics:

@@ -12,6 +12,7 @@ from headrace.errors import CheckpointError, OptionError
 from headrace.refused import read_local
 
 SINKS = ("csv", "json", "parquet")
+POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # of `headrace.balance`, the default first
 T = TypeVar("T")
 
 
@@ -109,6 +110,15 @@ def read_slots(_: click.Context, __: click.Parameter, value: str | None) -> int 
     if not value.isdecimal() or not 1 <= int(value) <= 1024:
         raise click.BadParameter(f"{value!r}; expected a number from 1 to 1024, or auto")
     return int(value)
+
+
+def read_balance(_: click.Context, __: click.Parameter, value: str) -> str:
+    """A policy, maybe with parameters; only these need what knows them."""
+    if value in POLICY_NAMES:
+        return value
+    from headrace.balance.find_policy import find_policy
+
+    return _checked(find_policy, value) or value
 
 
 def _checked(parse: Callable[[str], object], value: str | None) -> str | None:

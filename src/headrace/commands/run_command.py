@@ -11,7 +11,9 @@ import click
 
 from headrace.commands.check_java import need_java
 from headrace.commands.command_options import (
+    POLICY_NAMES,
     read_absorb,
+    read_balance,
     read_checkpoint,
     read_jars,
     read_page,
@@ -28,7 +30,6 @@ from headrace.errors import OptionError
 from headrace.report import BatchReport
 
 KEPT_REPORTS = 20_000  # of a run, for its page
-POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # of `headrace.balance`, the default first
 
 
 @click.command(cls=Reported)
@@ -48,8 +49,9 @@ POLICY_NAMES = ("headrace", "static", "flux-load", "flux-memory", "hybrid")  # o
 @click.option("--slots", metavar="N|auto", callback=read_slots,
               help="Parallel parts of the state; may change at any time: `headrace slots`. With auto the run adapts them "
               "to its trigger, its backlog and Spark's executors.")  # fmt: skip
-@click.option("--balance", type=click.Choice(POLICY_NAMES), default=POLICY_NAMES[0], show_default=True,
-              help="How mini-partitions move between slots while the set runs.")  # fmt: skip
+@click.option("--balance", metavar="POLICY", callback=read_balance, default=POLICY_NAMES[0], show_default=True,
+              help=f"How mini-partitions move between slots while the set runs: {', '.join(POLICY_NAMES)}; the last three with "
+              "parameters, if you like: flux-load:delta_min=0.25,th_imb=1.2,th_util=0.9.")  # fmt: skip
 @click.option("--absorb", metavar="DURATION", callback=read_absorb,
               help="Let rows of a mini-partition with a burst wait, at most so long, so that the others are not held up, "
               "e.g. '2 seconds'.  [default: nothing waits]")  # fmt: skip

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from headrace.balance import ControllerState, ControllerStep, Statistics, control, read_reports
-from headrace.balance.controller import LEARNT, find_policy
+from headrace.balance.controller import LEARNT
+from headrace.balance.find_policy import find_policy
 from headrace.balance.seconds_model import price_pids
 from headrace.balance.split_hot import SPLIT_ABOVE
 from headrace.balance.statistics import Activity, Floats, measure_imbalance
@@ -84,7 +85,7 @@ class Balancer:
             index = {number: at for at, number in enumerate(list_numbers(orders.route))}
             reports = [replace(report, activity=_place(report.activity, index)) for report in reports]
         before = self._seen and _touch_parts(self._seen, self._leaves, leaves)
-        seen, activity = read_reports(reports, len(leaves), orders.slots, before, orders.memory)
+        seen, activity = read_reports(reports, len(leaves), orders.slots, before, orders.turn_bytes)
         model = self._state.model
         seconds = (
             price_pids(model, activity) if model is not None and model.error <= LEARNT and activity else None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from headrace.balance.controller import find_policy
+from headrace.balance.find_policy import find_policy
 from headrace.coordinator.slot_follower import Capacity
 from headrace.coordinator.table_versions import TableReader
 from headrace.logical.graph import Graph

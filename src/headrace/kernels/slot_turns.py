@@ -135,7 +135,7 @@ class _Splitting:
     def rotate(self, pids: frozenset[int], list_steps: Callable[[frozenset[int]], list[TurnStep]]) -> list[Turn]:
         """Turns of mini-partitions in groups that fit in memory, each through its steps."""
         whole = self.program.keeps_folders() or bool(self.orders.stale)
-        parts = [pids] if whole else rotate_pids(pids, self._find_sizes(pids), self._find_limit())
+        parts = [pids] if whole else rotate_pids(pids, self._find_sizes(pids), self.orders.turn_bytes)
         return [
             Turn(part, step.progress, partial(self._read, part, step))
             for part in parts
@@ -186,14 +186,9 @@ class _Splitting:
         for node, table in self.arrived if step.last else ():
             yield node, take_pids(table, pids, self.count)
 
-    def _find_limit(self) -> float | None:
-        """Bytes of state and input that a turn may have."""
-        memory = self.orders.memory
-        return None if memory is None else memory * self.orders.limits.turn_share
-
     def _find_sizes(self, pids: frozenset[int]) -> dict[int, int]:
         """Bytes of state and input, if they may be more than memory is there for."""
-        limit, store = self._find_limit(), self.orders.store
+        limit, store = self.orders.turn_bytes, self.orders.store
         live = [m for m in self.orders.segments if m.node in self.nodes]
         most = sum(m.live_bytes for m in live) + sum(t.nbytes for _, t in self.arrived)
         if limit is None or most <= limit:

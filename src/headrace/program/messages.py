@@ -97,6 +97,11 @@ class Orders:
     marks: Mapping[int, Mark] = field(default_factory=dict)  # by version: the progress it goes on from
     limits: Limits = SHIPPED
 
+    @property
+    def turn_bytes(self) -> float | None:
+        """What state and input of a turn may have of a slot's memory."""
+        return None if self.memory is None else self.memory * self.limits.turn_share
+
 
 @dataclass(frozen=True)
 class StreamCount:

@@ -1,6 +1,8 @@
 """Policies, one file each: pure functions of statistics (see `decision`)."""
 
-from headrace.balance.decision import Policy
+from collections.abc import Callable
+
+from headrace.balance.decision import Decision, Policy
 from headrace.balance.policies.flux_load import FluxSettings, flux_load
 from headrace.balance.policies.flux_memory import flux_memory
 from headrace.balance.policies.headrace import headrace
@@ -15,4 +17,10 @@ POLICIES: dict[str, Policy] = {
     "headrace": headrace,
 }
 
-__all__ = ["POLICIES", "FluxSettings", "flux_load", "flux_memory", "headrace", "hybrid", "static"]
+SETTABLE: dict[str, Callable[..., Decision]] = {  # with `settings`
+    "flux-load": flux_load,
+    "flux-memory": flux_memory,
+    "hybrid": hybrid,
+}
+
+__all__ = ["POLICIES", "SETTABLE", "FluxSettings", "flux_load", "flux_memory", "headrace", "hybrid", "static"]

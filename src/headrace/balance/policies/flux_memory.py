@@ -4,7 +4,8 @@ Rounds, pairs and δ are those of `flux_load`; what is made equal is the excess 
 beside its state, negative where state does not fit. The donor's mini-partitions are tried largest first, those
 in memory before those on disk, which would need I/O and the processing of their spilled input before they can
 go. A receiver is not refused for being busy. The imbalance of a pair, which the paper leaves open, is the ratio
-of their shares of memory in use.
+of their shares of memory in use; a donor whose state does not fit gives to a receiver with room at any ratio,
+so that nothing is on disk while there is memory for it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def flux_memory(
     owned = group_by_slot(owners, seen.slots.count)
     share = (seen.slots.memory - excess) / seen.slots.memory
     for donor, receiver in pair_ends(np.argsort(excess, kind="stable")):
-        if excess[donor] > excess.mean() or share[donor] < settings.th_imb * share[receiver]:
+        spills = excess[donor] < 0 < excess[receiver]  # needlessly, however alike their shares are
+        if excess[donor] > excess.mean() or (not spills and share[donor] < settings.th_imb * share[receiver]):
             break
         mine = owned[donor]
         size = seen.pids.state_bytes[mine]

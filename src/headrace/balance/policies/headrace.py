@@ -67,7 +67,7 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
     if np.isfinite(seen.slots.memory).all():
         disk = seen.pids.on_disk.astype(np.float64)
         roomy = plan_room(seen.pids.state_bytes, disk, owners, seen.slots.memory, MOST * slots)
-        if (roomy != owners).any() or disk.any():
+        if (roomy != owners).any():
             return Decision(roomy, replace(known, lost=0.0), collect, follow_moves=True)
     shares, pace = known.shares.mean, known.pace.mean
     loads = pace * sum_by_slot(shares, owners, slots)
@@ -77,7 +77,7 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
     plan = plan_moves(shares, pace, seen.pids.state_bytes, owners, MOST * slots, room)
     if not len(plan.pids):
         return Decision(owners, known, collect)
-    gains, (first, costs) = 1 - plan.slowest[1:] / plan.slowest[0], _price_moves(known, seen, plan)
+    gains, (first, costs) = 1 - plan.slowest[1:] / plan.slowest[0], _price_moves(known, seen, plan, collect)
     planned = pace * sum_by_slot(shares, plan.apply(owners), slots)
     error = np.hypot(_error(known, owners, loads), _error(known, plan.apply(owners), planned)) / loads.max()
     chance = float(np.sqrt(2 * np.log(slots)))  # the largest of so many normal deviates
@@ -95,16 +95,17 @@ def headrace(seen: Statistics, owners: Owners, memory: Any = None) -> Decision:
         known = replace(known, promised=promise)
     now = min(due, first)
     known = replace(known, lost=0.0, due=due - now, settled=0)
-    return Decision(plan.apply(owners, now), known, collect, follow_moves=True)
+    return Decision(plan.apply(owners, now), known, collect, follow_moves=now == due)
 
 
-def _price_moves(known: HeadraceMemory, seen: Statistics, plan: MovePlan) -> tuple[int, Floats]:
+def _price_moves(known: HeadraceMemory, seen: Statistics, plan: MovePlan, collect: float) -> tuple[int, Floats]:
     """How many moves one round makes, and the seconds that the first, the first two, … cost, made in such rounds: what
     a mini-partition's work waits while it is under way.
     """
     takes = np.cumsum(seen.pids.state_bytes[plan.pids]) * known.per_byte
     held = np.cumsum(known.shares.mean[plan.pids])
-    first = max(1, int(np.searchsorted(takes * held, HOLD * seen.seconds, side="right")))
+    looked = max(seen.seconds - seen.move_seconds, collect)
+    first = max(1, int(np.searchsorted(takes * held, HOLD * looked, side="right")))
     return first, np.maximum(takes * float(held[first - 1]), 1e-9)
 
 
