@@ -19,7 +19,7 @@ from headrace.logical.apply_function import ProgressColumn
 from headrace.logical.progress_columns import Inner, find_progress_columns
 from headrace.logical.relation import WINDOW_COLUMNS, ColumnTyper, KeyedInput, Output, Relation, T_co
 from headrace.progress.waits import Floor, Waits
-from headrace.windows import WindowSpec
+from headrace.windows import Sliding, WindowSpec
 from headrace.windows.describe_window import describe_window
 
 if TYPE_CHECKING:
@@ -83,6 +83,34 @@ class Aggregate(Relation):
 
     def is_windowed(self, graph: Graph) -> bool:
         return not self.joint
+
+    def trace_window_end(self, graph: Graph, column: str) -> tuple[int, int] | None:
+        """Bounds of a window, GSQL's bucket number, and copies of these; in the window of its input, keys that are so."""
+        if column == "window_end":
+            return 1, 1
+        found = dict(self.outputs).get(column)
+        length = self.window.range if isinstance(self.window, Sliding) else None
+        if length is not None and column == "window_start":
+            return 1 - length, 1
+        if length is not None and isinstance(found, exp.Anonymous) and found.name == "_bucket":
+            return 1 - length, int(found.expressions[0].this)
+        if not isinstance(found, exp.Column):
+            return None
+        if found.name not in WINDOW_COLUMNS:
+            if self.window is not None or not (found.name.startswith("k") and found.name[1:].isdigit()):
+                return None
+            found = self.keys[int(found.name[1:])]
+            if not isinstance(found, exp.Column):
+                return None
+        elif self.window is not None:
+            return self.trace_window_end(graph, found.name) if found.name != column else None
+        return graph.relations[self.input].trace_window_end(graph, found.name)
+
+    def list_source_expressions(self, graph: Graph) -> list[exp.Expr]:
+        if not graph.relations[self.input].is_over_streams:
+            return []
+        every = [*self.keys, *(e for c in self.calls for e in (c.where, *c.arguments))]
+        return [e for e in every if e is not None]
 
     def find_progress(self, graph: Graph, read: Inner) -> dict[str, ProgressColumn]:
         """The end of the window, which stands a tick behind the last row it can hold; of joint times, their

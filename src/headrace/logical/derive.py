@@ -45,6 +45,18 @@ class Derive(Relation):
     def find_windows(self, graph: Graph) -> tuple[str, ...]:
         return graph.relations[self.input].find_windows(graph)
 
+    def has_equal(self, graph: Graph, one: str, other: str) -> bool:
+        left, right = (dict(self.outputs)[c] for c in (one, other))
+        if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+            return graph.relations[self.input].has_equal(graph, left.name, right.name)
+        return bool(left == right)
+
+    def trace_window_end(self, graph: Graph, column: str) -> tuple[int, int] | None:
+        found = dict(self.outputs).get(column)
+        if column == "window_end" or not isinstance(found, exp.Column):
+            return super().trace_window_end(graph, column)
+        return graph.relations[self.input].trace_window_end(graph, found.name)
+
     def find_progress(self, graph: Graph, read: Inner) -> dict[str, ProgressColumn]:
         if graph.is_windowed(self.name):
             return dict(read(self.input))

@@ -156,6 +156,18 @@ class Relation:
         """The relations whose windows it shows."""
         return (self.name,)
 
+    def has_equal(self, graph: Graph, one: str, other: str) -> bool:
+        """Whether two columns always have one value, by how they are written."""
+        return one == other
+
+    def trace_window_end(self, graph: Graph, column: str) -> tuple[int, int] | None:
+        """(offset, scale) of a column that is (window_end - 1 + offset) / scale; None if it is something else."""
+        return (1, 1) if column == "window_end" else None
+
+    def list_source_expressions(self, graph: Graph) -> list[exp.Expr]:
+        """What is computed for it on rows of streams."""
+        return []
+
     # -- progress --------------------
     def find_progress(self, graph: Graph, read: Inner) -> dict[str, ProgressColumn]:
         """The columns that carry progress, by those of what it reads; copies before functions of them."""

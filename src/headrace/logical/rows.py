@@ -59,6 +59,13 @@ class Rows(Relation):
     def find_leaves(self, graph: Graph) -> tuple[Rows, ...]:
         return (self,)
 
+    def has_equal(self, graph: Graph, one: str, other: str) -> bool:
+        return all(b.expression(one) == b.expression(other) for b in self.branches)
+
+    def list_source_expressions(self, graph: Graph) -> list[exp.Expr]:
+        every = (e for b in self.branches for e in (b.where, *(c for _, c in b.columns)))
+        return [e for e in every if e is not None]
+
     def find_progress(self, graph: Graph, read: Inner) -> dict[str, ProgressColumn]:
         """Of a selection that copies it, the stream's own column; of a union, what all its branches have."""
         if self.time is None:

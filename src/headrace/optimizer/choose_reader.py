@@ -15,7 +15,7 @@ from sqlglot import exp
 from headrace.dialect import spark_types as t
 from headrace.dialect.duck import translate
 from headrace.errors import PlanError
-from headrace.logical.graph import Aggregate, Graph, Rows, Stream
+from headrace.logical.graph import Graph, Stream
 from headrace.optimizer.plan import FedPlan, Plan, Reading
 
 # What Spark's file source knows of listing files; it goes on doing that.
@@ -58,13 +58,8 @@ def choose_reader(plan: FedPlan) -> Plan:
 
 def may_read_in_tasks(graph: Graph) -> bool:
     """Whether tasks may be able to read all streams, as far as the words tell: before any type is known."""
-    expressions = []
-    for relation in graph.relations.values():
-        if isinstance(relation, Rows):
-            expressions += [e for b in relation.branches for e in (b.where, *(c for _, c in b.columns))]
-        elif isinstance(relation, Aggregate) and graph.relations[relation.input].is_over_streams:
-            expressions += [*relation.keys, *(e for c in relation.calls for e in (c.where, *c.arguments))]
-    simple = all(isinstance(node, _SIMPLE) for e in expressions if e is not None for node in e.walk())
+    expressions = [e for relation in graph.relations.values() for e in relation.list_source_expressions(graph)]
+    simple = all(isinstance(node, _SIMPLE) for e in expressions for node in e.walk())
     return bool(graph.queries) and simple and all(s.format == "parquet" for s in graph.streams.values())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headrace.logical.graph import Aggregate, Graph
+from headrace.logical.graph import Graph
 from headrace.windows import Sliding, WindowSpec
 from headrace.windows.describe_window import describe_length
 
@@ -21,9 +21,9 @@ def find_costly_windows(graph: Graph) -> list[str]:
     """A sentence for each window of the set that will cost much."""
     found: dict[str, None] = {}
     for name, relation in graph.relations.items():
-        if isinstance(relation, Aggregate) and relation.window is not None:
+        if (window := relation.closes) is not None:
             query = name.partition("$")[0]
-            for sentence in _costs(relation.window, relation.unit):
+            for sentence in _costs(window, relation.unit):
                 found[f"query {query}: {sentence}"] = None
     return list(found)
 

@@ -31,9 +31,7 @@ from headrace.logical.graph import (
     Stream,
 )
 from headrace.logical.join_kind import JoinKind
-from headrace.logical.progress_columns import choose_time, find_progress
-from headrace.logical.rewrite import both, substitute
-from headrace.logical.rows import read_branches
+from headrace.logical.progress_columns import find_progress
 from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_join import bind_join
@@ -46,7 +44,8 @@ from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.join_names import FromItem
 from headrace.sql.names import check_new_name, fold_name
-from headrace.sql.scope import Scope, unique, with_window, written
+from headrace.sql.row_selector import RowSelector
+from headrace.sql.scope import Scope, unique, written
 from headrace.sql.select_parts import SubSelect, gather_items, gather_subselects
 from headrace.sql.statements import CreateQuery, CreateStream, CreateTable, Statement
 from headrace.sql.window_clause import bracket_window
@@ -68,6 +67,10 @@ class Binder:
         self._script = ""
         self._query = ""
         self._anonymous = 0
+
+    @property
+    def rows(self) -> RowSelector:
+        return RowSelector(self.graph, self._add_part, self._name_part)
 
     def graph(self) -> Graph:
         return Graph(dict(self.streams), dict(self.relations), dict(self.queries), dict(self.tables))
@@ -197,9 +200,9 @@ class Binder:
                 for b in raw.branches
             )
             wanted = [names[raw.columns.index(raw.time)] for raw in raws if raw.time]
-            relation = self._over_streams(name, branches, wanted, raws[0].unit)
+            relation = self.rows.unite(name, branches, wanted, raws[0].unit)
         else:
-            rename = self._renamed if all(windowed) else self._renamed_rows
+            rename = self._renamed if all(windowed) else self.rows.rename
             parts = [p if p.columns == parts[0].columns else rename(p, parts[0].columns) for p in parts]
             if len({p.unit for p in parts}) > 1:
                 raise PlanError(
@@ -255,7 +258,7 @@ class Binder:
             raise self._fail(node.args["alias"], f"{what}, and {len(names)} names are given")
         pairs = zip(names, columns, strict=True)
         outputs = unique([(new, exp.column(exp.to_identifier(old, quoted=True))) for new, old in pairs])
-        return self._add_part(self._select_rows(self._name_part(), relation, outputs, None))
+        return self._add_part(self.rows.select(self._name_part(), relation, outputs, None))
 
     def _join(
         self, select: exp.Select, items: list[FromItem], subselects: list[SubSelect]
@@ -264,7 +267,7 @@ class Binder:
             self.graph,
             self._add_part,
             self._name_part,
-            self._filtered,
+            self.rows.filter,
             self._fail,
             lambda start, end, message: error(self._script, start, end, message),
         )
@@ -279,7 +282,7 @@ class Binder:
                 added = divide_times(select, item.alias, tuple(find_progress(self.graph(), relation.name)))
                 copies = tuple((c, exp.column(exp.to_identifier(c, quoted=True))) for c in relation.columns)
                 if added:
-                    relation = self._add_part(self._select_rows(self._name_part(), relation, (*copies, *added), None))
+                    relation = self._add_part(self.rows.select(self._name_part(), relation, (*copies, *added), None))
             out.append(replace(item, relation=relation))
         on = [None, *(join.args.get("on") for join in select.args.get("joins") or ())]
         return [replace(item, on=condition) for item, condition in zip(out, on, strict=True)]
@@ -337,7 +340,7 @@ class Binder:
         window = grouping.window.spec if grouping.window else window
         attribute = grouping.window.attribute if grouping.window else attribute
         if where is not None:
-            source = self._filtered(source, where)
+            source = self.rows.filter(source, where)
         if grouped:
             aggregate = grouping.aggregate(name, source, attribute)
             if not select.args.get("distinct"):
@@ -362,7 +365,7 @@ class Binder:
         names = {written: e.sql(dialect="spark").lower().replace("`", "") for written, e in found.items()}
         copies = [(c, exp.column(exp.to_identifier(c, quoted=True))) for c in source.columns]
         outputs = (*copies, *{names[written]: e for written, e in found.items()}.items())
-        rows = self._add_part(self._select_rows(self._name_part(), source, outputs, None))
+        rows = self._add_part(self.rows.select(self._name_part(), source, outputs, None))
         for call in calls:
             if (name := names.get(call.expressions[0])) is not None:
                 call.expressions[0].replace(exp.column(exp.to_identifier(name, quoted=True)))
@@ -370,7 +373,7 @@ class Binder:
 
     def _distinct_rows(self, name: str, source: Relation, outputs: tuple[Output, ...]) -> Relation:
         """SELECT DISTINCT of rows as they come: what was seen is remembered until progress passes it (document 003 §8.2)."""
-        rows = self._add_part(self._derive_rows(self._name_part(), source, outputs, None))
+        rows = self._add_part(self.rows.derive(self._name_part(), source, outputs, None))
         time = next(iter(find_progress(self.graph(), rows.name)), None)
         if time is None:
             raise PlanError(
@@ -393,78 +396,10 @@ class Binder:
             "or leave the window out"
         )
 
-    def _filtered(self, source: Relation, where: exp.Expr) -> Relation:
-        """The source under a WHERE, as a relation of its own."""
-        relation: Relation
-        if isinstance(source, Merge) and not self.graph().is_windowed(source.name):
-            arms = [self._filtered(self._renamed_rows(self.relations[arm], source.columns), where) for arm in source.inputs]
-            relation = Merge(self._name_part(), tuple(a.name for a in arms), source.unit, source.columns)
-        elif isinstance(source, Rows):
-            branches = tuple(
-                Branch(b.stream, both(b.where, substitute(where, dict(b.columns))), b.columns)
-                for b in source.branches
-            )
-            relation = Rows(self._name_part(), branches, source.time, source.unit)
-        else:
-            outputs = tuple((c, exp.column(exp.to_identifier(c, quoted=True))) for c in source.columns)
-            relation = Derive(self._name_part(), source.name, source.unit, outputs, where)
-        self.relations[relation.name] = relation
-        return relation
-
     def _stateless(
         self, name: str, source: Relation, scope: Scope, select: exp.Select, where: exp.Expr | None
     ) -> Relation:
-        return self._select_rows(name, source, scope.outputs(select.expressions), where)
-
-    def _select_rows(
-        self, name: str, source: Relation, outputs: tuple[Output, ...], where: exp.Expr | None
-    ) -> Relation:
-        """A selection and projection of one relation, or of each arm of a union of rows."""
-        if isinstance(source, Merge) and not self.graph().is_windowed(source.name):
-            arms = []
-            for arm in source.inputs:
-                rows = self._renamed_rows(self.relations[arm], source.columns)
-                arms.append(self._add_part(self._derive_rows(self._name_part(), rows, outputs, where)))
-            return Merge(name, tuple(a.name for a in arms), arms[0].unit, tuple(n for n, _ in outputs))
-        return self._derive_rows(name, source, outputs, where)
-
-    def _renamed_rows(self, relation: Relation, columns: tuple[str, ...]) -> Relation:
-        """An arm of a union of rows under the names of the whole."""
-        if relation.columns == columns:
-            return relation
-        pairs = zip(columns, relation.columns, strict=True)
-        outputs = tuple((new, exp.column(exp.to_identifier(old, quoted=True))) for new, old in pairs)
-        return self._add_part(self._derive_rows(self._name_part(), relation, outputs, None))
-
-    def _derive_rows(
-        self, name: str, source: Relation, outputs: tuple[Output, ...], where: exp.Expr | None
-    ) -> Relation:
-        """A selection and projection of one relation."""
-        if not isinstance(source, Rows):
-            if self.graph().is_windowed(source.name):
-                return Derive(name, source.name, source.unit, with_window(outputs), where)
-            rows = Derive(name, source.name, source.unit, outputs, where)
-            found = rows.read_outputs(self.graph())
-            time = choose_time(found, (), source.unit)
-            return rows if time is None else replace(rows, unit=found[time].unit)
-        copies = [n for n, e in outputs if isinstance(e, exp.Column) and e.name == source.time]
-        branches = []
-        for b in source.branches:
-            inner = dict(b.columns)
-            branches.append(
-                Branch(
-                    b.stream,
-                    both(b.where, substitute(where, inner) if where is not None else None),
-                    tuple((n, substitute(e, inner)) for n, e in outputs),
-                )
-            )
-        return self._over_streams(name, tuple(branches), copies, source.unit)
-
-    def _over_streams(self, name: str, branches: tuple[Branch, ...], wanted: Iterable[str], unit: str) -> Rows:
-        """Rows of streams; of the columns that carry progress, those `wanted` come first."""
-        found = read_branches(self.streams, branches)
-        time = choose_time(found, wanted, unit)
-        return Rows(name, branches, time, unit if time is None else found[time].unit)
+        return self.rows.select(name, source, scope.outputs(select.expressions), where)
 
 
 def _attribute(written: str | None, times: Collection[str]) -> str | None:

@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from headrace.logical.graph import (
-    Derive,
     Graph,
     JoinColumn,
     JoinInput,
     Relation,
-    Rows,
     StaticTable,
     TemporalJoin,
 )
@@ -107,7 +105,7 @@ def _find_version_time(graph: Graph, item: FromItem, fail: Fail) -> str:
         raise fail(item.node, f"{item.alias} has no column that carries progress, so no version is ever known to be the last")
     first = next(iter(found))
     alike = [name for name, one in found.items() if one.applied == found[first].applied]
-    if not all(_is_copy(graph, item.relation.name, name, first) for name in alike):
+    if not all(graph.relations[item.relation.name].has_equal(graph, name, first) for name in alike):
         others = ", ".join(c for c in item.relation.columns if c not in alike)
         raise fail(
             item.node,
@@ -116,18 +114,3 @@ def _find_version_time(graph: Graph, item: FromItem, fail: Fail) -> str:
             f"{item.node.name}",
         )
     return first
-
-
-def _is_copy(graph: Graph, name: str, one: str, other: str) -> bool:
-    """Whether two columns of a relation are always equal, by how they are written."""
-    relation = graph.relations[name]
-    if one == other:
-        return True
-    if isinstance(relation, Rows):
-        return all(b.expression(one) == b.expression(other) for b in relation.branches)
-    if not isinstance(relation, Derive):
-        return False
-    left, right = (dict(relation.outputs)[c] for c in (one, other))
-    if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-        return _is_copy(graph, relation.input, left.name, right.name)
-    return bool(left == right)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from headrace.logical.graph import WINDOW_COLUMNS, Aggregate, Graph, Relation
+from headrace.logical.graph import Graph
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.time_bounds import Gap, TimeBounds
 from headrace.sql.bind_context import FailAt
@@ -22,7 +22,6 @@ from headrace.sql.join_conditions import Conditions, ConditionSorter, TimeColumn
 from headrace.sql.join_names import FromItem, Joined, join_column, used_columns
 from headrace.sql.join_windows import add_time_clauses, read_within
 from headrace.sql.statements import Within
-from headrace.windows import Sliding
 
 
 @dataclass(frozen=True)
@@ -123,33 +122,9 @@ class JoinTimes:
         """The columns of a windowed relation that tell its time."""
         times = {end: TimeColumn(i, 1)}
         for flat, column in part.columns.items():
-            if (traced := self._trace_window(part.relation, column)) is not None:
+            if (traced := part.relation.trace_window_end(self.graph(), column)) is not None:
                 times[flat] = TimeColumn(i, *traced)
         return times
-
-    def _trace_window(self, relation: Relation, column: str) -> tuple[int, int] | None:
-        """(offset, scale) of a column that is (window_end - 1 + offset) / scale; None if it is something else."""
-        if column == "window_end":
-            return 1, 1
-        found = next((e for n, e in getattr(relation, "outputs", ()) if n == column), None)
-        if isinstance(relation, Aggregate) and relation.window is not None:
-            length = relation.window.range if isinstance(relation.window, Sliding) else None
-            if length is not None and column == "window_start":
-                return 1 - length, 1
-            if length is not None and isinstance(found, exp.Anonymous) and found.name == "_bucket":
-                return 1 - length, int(found.expressions[0].this)
-        if not isinstance(found, exp.Column):
-            return None
-        if isinstance(relation, Aggregate) and found.name not in WINDOW_COLUMNS:
-            if not (found.name.startswith("k") and found.name[1:].isdigit()):
-                return None
-            found = relation.keys[int(found.name[1:])]
-            if relation.window is not None or not isinstance(found, exp.Column):
-                return None
-        elif isinstance(relation, Aggregate) and relation.window is not None:
-            return self._trace_window(relation, found.name) if found.name != column else None
-        source = getattr(relation, "input", None)
-        return self._trace_window(self.graph().relations[source], found.name) if source is not None else None
 
 
 def spell_ticks(count: int, unit: str) -> exp.Expr:
