@@ -2,27 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 
 from headrace.dialect.duck_cast import spell_null
-from headrace.dialect.duck_expression import spark_sql
 from headrace.dialect.sql_quotes import quote_name
-from headrace.logical.graph import Aggregate, Graph, Join
+from headrace.logical.graph import Join, KeyedJoin
 from headrace.logical.join_kind import JoinKind
-from headrace.logical.progress_rules import name_column
 from headrace.optimizer.place_relations import find_implied
-from headrace.optimizer.plan import Plan, RowTable, TransitTable
-from headrace.optimizer.trace_columns import describe_rows, has_columns_of_streams
+from headrace.optimizer.plan import Plan, RowTable
 from headrace.physical.lower_progress import name_side
 from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
+from headrace.physical.lowering import Lowering, SlotView
 from headrace.physical.result_sql import ResultSql, show_window_sql
-from headrace.program.aggregations import JointNode
+from headrace.physical.stored_text import describe_stored, tick_sql
 from headrace.program.row_joins import JoinRows, JoinSide, RowNode
+from headrace.program.slot_steps import Advance
+from headrace.program.step import Step
 
 
-def lower_row_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode:
+def lower_join(low: Lowering, join: Join) -> None:
+    """The tables of its inputs, fed by the source stage or by slots, and the step that joins them."""
+    nodes, tables = add_row_tables(low, join, _lower_row_table)
+    add_join_step(low, join, lambda view: _make_step(low.plan, low.sql, join, nodes, tables, view))
+
+
+def add_row_tables(
+    low: Lowering, join: KeyedJoin, lower_table: Callable[[Plan, RowTable, KnownOfNode], RowNode]
+) -> tuple[list[RowNode], list[RowTable]]:
+    """Of a join of any kind, the nodes of its inputs, made by `lower_table` where they are new."""
+    tables = [t for id_ in low.plan.inputs_of[join.name] if isinstance(t := low.plan.tables[id_], RowTable)]
+    for number, table in enumerate(tables):
+        if table.id not in low.nodes:
+            stored, agreed = describe_stored(low.plan, table), join.agree(number)
+            name = low.name_node(table, stored if agreed is None else (stored, agreed))
+            node = lower_table(low.plan, table, low.describe_node(table, name, len(table.keys)))
+            low.nodes[table.id] = node
+            low.send_rows(node, table, join.inputs[number].time, join.at_window_end)
+            low.step(table.level, Advance(node.name))
+    return [n for t in tables if isinstance(n := low.nodes[t.id], RowNode)], tables
+
+
+def add_join_step(low: Lowering, join: KeyedJoin, make_step: Callable[[str], Step]) -> None:
+    """The step that gives the results, as a relation of the slot."""
+    (part,) = low.plan.parts[join.name]
+    view = low.name_view("j")
+    low.step(part.level, make_step(view))
+    low.views[join.name] = [SlotView(view, part)]
+
+
+def _lower_row_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode:
     """The node of a table of rows."""
-    readers = [(join, i) for n, i in table.readers if isinstance(join := plan.graph.relations[n], Join)]
+    readers = [(join, i) for join, i in table.list_joins(plan.graph) if isinstance(join, Join)]
     return RowNode(
         **known,
         values=len(table.columns),
@@ -32,53 +62,21 @@ def lower_row_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode:
     )
 
 
-def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
-    """What a table of rows stores, down to the text of its columns: its name is a hash of it."""
-    feeds = []
-    for feed in plan.row_feeds[table.id]:
-        text = {c.name: spark_sql(c.expression) for c in plan.columns[feed.stream]}
-        where = text[feed.where] if feed.where is not None else None
-        stored = (feed.stream, where, [text[k] for k in feed.keys], [text[v] for v in feed.values])
-        feeds.append((*stored, feed.steps) if feed.steps else stored)
-    query = plan.graph.queries.get(table.input)
-    keys = [spark_sql(k) for k in table.keys]
-    generation = table.generation if isinstance(table, RowTable) else "transit"
-    rows: object = feeds or (table.input, query)
-    first = next(iter(plan.passages[table.input].columns), None)
-    time = table.find_time(plan.graph) or first
-    if feeds and not has_columns_of_streams(plan.graph, table.input):  # others may store the same of the stream
-        rows = feeds, describe_rows(plan.graph, table.input), query, time
-    elif time != first:  # results of a join have several
-        rows = rows, time
-    return ("rows", rows, keys, table.types, table.columns, generation)
-
-
-def keeps_unmatched(plan: Plan, table: RowTable) -> bool:
-    """Whether some join, or lookup of versions, shows rows of a table that meet nobody."""
-    return any(i in join.kind.kept for join, i in table.list_joins(plan.graph))
-
-
-def lower_join(
-    plan: Plan,
-    sql: ResultSql,
-    join: Join,
-    nodes: Mapping[str, RowNode],
-    tables: Mapping[str, RowTable],
-    view: str,
+def _make_step(
+    plan: Plan, sql: ResultSql, join: Join, nodes: Sequence[RowNode], tables: Sequence[RowTable], view: str
 ) -> JoinRows:
     """The step that joins."""
-    ids = plan.inputs_of[join.name]
     types = {
         c.name: plan.types[join.inputs[c.input].relation][c.column] for c in (*join.visible, *join.hidden)
     }
     sides = []
-    for i, id_ in enumerate(ids):
+    for i, (node, table) in enumerate(zip(nodes, tables, strict=True)):
         columns = [
-            f"{_stored_sql(plan, join, i, tables[id_], c.column)} AS {quote_name(c.name)}"
+            f"{_stored_sql(plan, join, i, table, c.column)} AS {quote_name(c.name)}"
             for c in (*join.visible, *join.hidden)
             if c.input == i
         ]
-        sides.append(JoinSide(nodes[id_].name, ", ".join(columns), name_side(view, i)))
+        sides.append(JoinSide(node.name, ", ".join(columns), name_side(view, i)))
     condition = None
     if join.condition is not None:
         condition = f"({sql.translate(join, join.condition, types).sql})"
@@ -96,7 +94,7 @@ def lower_join(
                 *shown,
             ]
         )
-        for i in range(len(ids))
+        for i in range(len(tables))
     )
     return JoinRows(
         join.name,
@@ -109,28 +107,8 @@ def lower_join(
         ", ".join(outputs) or "1 AS _one",
         padded,
         join.window,
-        tuple(_tick_sql(join.unit, name) + (" - 1" if ends else "") for name, ends in join.window_times),
+        tuple(tick_sql(join.unit, name) + (" - 1" if ends else "") for name, ends in join.window_times),
     )
-
-
-def lower_joint_table(
-    plan: Plan, aggregate: Aggregate, known: KnownOfNode, merges: tuple[str, ...], view: str
-) -> JointNode:
-    """The node of an aggregation by times of several inputs. Where it does not read a join directly, all there is of a time is
-    what the join says of it.
-    """
-    each = [name_column(aggregate.input, t.column) for t in aggregate.joint]
-    own, source = list(each), plan.graph.relations[aggregate.input]
-    if isinstance(source, Join) and source.kind is JoinKind.INNER:
-        places = {c.name: c.input for c in source.visible}
-        numbers = [places[t.column] for t in aggregate.joint]
-        if set(numbers) == set(range(len(source.inputs))):
-            own = [name_column(source.inputs[i].relation, source.inputs[i].time) for i in numbers]
-    unit = plan.graph.relations[aggregate.input].unit
-    ticks = [f"epoch_us(k{t.key})" if unit == "us" else f"k{t.key}::BIGINT" for t in aggregate.joint]
-    ends = tuple(f"{tick} + {t.width}" for tick, t in zip(ticks, aggregate.joint, strict=True))
-    longest = max(t.width for t in aggregate.joint)
-    return JointNode(**known, merges=merges, view=view, ends=ends, own=tuple(own), each=tuple(each), longest=longest)
 
 
 def _stored_sql(plan: Plan, join: Join, number: int, table: RowTable, column: str) -> str:
@@ -145,12 +123,3 @@ def _stored_sql(plan: Plan, join: Join, number: int, table: RowTable, column: st
     return make.get(plan.types[relation][column], "{}").format(tick)
 
 
-def time_sql(graph: Graph, relation: str, column: str) -> str:
-    """The progressing value of a row of slots, in ticks."""
-    if graph.is_windowed(relation):
-        return "_we - 1"
-    return _tick_sql(graph.relations[relation].unit, column)
-
-
-def _tick_sql(unit: str, column: str) -> str:
-    return f"epoch_us({quote_name(column)})" if unit == "us" else f"{quote_name(column)}::BIGINT"

@@ -13,16 +13,39 @@ from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.plan import Plan, TransitTable
 from headrace.physical.keys import normalize_key
 from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
+from headrace.physical.lowering import Lowering, SlotView
 from headrace.physical.result_sql import ResultSql
+from headrace.physical.stored_text import describe_stored
+from headrace.program.slot_steps import Advance
 from headrace.program.table_lookups import LookUp, TransitNode
 
 
-def lower_transit(plan: Plan, table: TransitTable, known: KnownOfNode) -> TransitNode:
+def lower_lookup(low: Lowering, lookup: Lookup) -> None:
+    """A step over what slots hold, or over rows that are sent through them."""
+    parts, sources = low.plan.parts[lookup.name], low.views.get(lookup.input, [])
+    table = low.plan.tables[parts[0].table] if parts else None
+    transit = isinstance(table, TransitTable) and lookup.name in table.members
+    if isinstance(table, TransitTable) and transit:
+        if table.id not in low.nodes:
+            name = low.name_node(table, describe_stored(low.plan, table))
+            known = low.describe_node(table, name, len(table.keys))
+            low.nodes[table.id] = _lower_transit(low.plan, table, known)
+            low.send_rows(low.nodes[table.id], table, next(iter(low.plan.passages[table.input].columns), ""))
+            low.step(table.level, Advance(name))
+        node = low.nodes[table.id]
+        sources = [SlotView(node.gives[0], parts[0])]
+    for source, part in zip(sources, parts, strict=True):
+        view = low.name_view("l")
+        low.step(part.level, _make_step(low.plan, low.sql, lookup, source.name, view, transit))
+        low.views.setdefault(lookup.name, []).append(SlotView(view, part))
+
+
+def _lower_transit(plan: Plan, table: TransitTable, known: KnownOfNode) -> TransitNode:
     """The node of rows that pass."""
     return TransitNode(**known, names=table.columns, view=f"p_{known['name']}", feeds=lower_row_feeds(plan, table))
 
 
-def lower_lookup(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, view: str, transit: bool) -> LookUp:
+def _make_step(plan: Plan, sql: ResultSql, lookup: Lookup, source: str, view: str, transit: bool) -> LookUp:
     """The rows of `source` with those of the table; rows that passed through slots bring their keys along as _k0…"""
     types, graph = plan.joins[lookup.name], plan.graph
     scope = dict(plan.types[lookup.input])

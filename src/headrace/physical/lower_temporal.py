@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headrace.dialect.duck_cast import spell_null
 from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import TemporalJoin
 from headrace.logical.progress_rules import name_column
 from headrace.optimizer.plan import Plan, RowTable
+from headrace.physical.lower_join import add_join_step, add_row_tables
 from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
+from headrace.physical.lowering import Lowering
 from headrace.physical.result_sql import ResultSql
 from headrace.program.row_joins import RowNode
 from headrace.program.version_joins import FindVersions, VersionNode
 
 
-def lower_temporal_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode:
+def lower_temporal(low: Lowering, join: TemporalJoin) -> None:
+    """The rows that wait, the versions, and the step that answers."""
+    nodes, tables = add_row_tables(low, join, _lower_table)
+    add_join_step(low, join, lambda view: _make_step(low.plan, low.sql, join, nodes, tables, view))
+
+
+def _lower_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode:
     """The node of the rows that wait for their version, or of the versions."""
     make = RowNode if table.readers[0][1] == 0 else VersionNode
     return make(**known, values=len(table.columns), nulls=False, feeds=lower_row_feeds(plan, table))
 
 
-def lower_temporal(
-    plan: Plan, sql: ResultSql, join: TemporalJoin, nodes: tuple[RowNode, RowNode], tables: tuple[RowTable, RowTable], view: str
+def _make_step(
+    plan: Plan, sql: ResultSql, join: TemporalJoin, nodes: Sequence[RowNode], tables: Sequence[RowTable], view: str
 ) -> FindVersions:
     """The step that answers. Of a left join the columns of a version that fails the condition are NULL."""
     every = (*join.visible, *join.hidden)
