@@ -255,7 +255,7 @@ class RowTable(Table):
         bounds = [join.bound_rows(number) for join, number in joins]
         others = sorted({other for one in bounds for other in one.others})
         said = next((one.words for one in bounds if one.words), "" if others else "until progress passes them")
-        length = describe_length(max(one.ticks for one in bounds), joins[0][0].unit)
+        length = describe_length(max(0, *(one.ticks for one in bounds)), joins[0][0].unit)
         be = "is" if len(others) == 1 else "are"
         return StateBound("rows", said or f"until {' and '.join(others)} {be} {length} past them")
 

@@ -17,3 +17,9 @@ CREATE QUERY b AS SELECT max(n) AS m FROM a;
 -- =>
 -- t0 tcp by srcIP: 1 pane of 1 min a group, until their last window has closed
 -- t1 a by all: nothing, from batch to batch
+
+-- # rows that meet only later ones
+CREATE QUERY a AS SELECT t.ts, u.len FROM tcp AS t JOIN udp AS u ON t.srcIP = u.srcIP AND u.ts BETWEEN t.ts + INTERVAL 1 SECOND AND t.ts + INTERVAL 5 SECONDS;
+-- =>
+-- t0 rows of tcp by `srcIP`: rows, until u is 5 s past them
+-- t1 rows of udp by `srcIP`: rows, until t is 0 s past them
