@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -267,7 +268,11 @@ class LocalRun:
         out = []
         for part in range(self.tasks):
             where = f"(_n - 1) * {self.tasks} // {len(rows)} = {part}"
-            out.append(con.sql(f"SELECT {select} FROM s WHERE {where}").to_arrow_table())
+            try:
+                out.append(con.sql(f"SELECT {select} FROM s WHERE {where}").to_arrow_table())
+            except duckdb.Error as e:
+                why = f"LocalRun computes on rows with DuckDB, without Spark, which cannot do this: {str(e).splitlines()[0]}"
+                raise PlanError(f"stream {name}: {why}") from e
         return [t for t in out if t.num_rows]
 
 

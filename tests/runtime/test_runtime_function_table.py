@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
-from headrace.errors import SqlError
+from headrace.errors import PlanError, SqlError
 from headrace.logical.spark_functions import REACHES, read_functions
 from headrace.runtime.spark_registry import is_registered, list_registry, takes_count
 from headrace.testing import LocalRun
@@ -98,3 +98,10 @@ def test_functions_of_the_program_are_open(spark: SparkSession, tmp_path: Path) 
     session.aggregate("histogram_numeric", sub=len, super=sum)  # the name of one of Spark's, which takes two arguments
     session.query("a", "SELECT histogram_numeric(v) AS x FROM s [RANGE 1 MINUTE]")
     spark.sql("DROP TEMPORARY FUNCTION twice_it")
+
+
+def test_local_run_says_what_it_cannot_compute_on_rows() -> None:
+    """LocalRun has no Spark for what DuckDB does not know: an error of the text, not one of DuckDB."""
+    run = LocalRun(f"{STREAM} CREATE QUERY q AS SELECT ts, spark_partition_id() AS p FROM s;")
+    with pytest.raises(PlanError, match="stream s: LocalRun computes on rows with DuckDB"):
+        run.push(s=[(0, "a", 1, 1, None, 1.0, True)])

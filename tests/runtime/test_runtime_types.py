@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
+from headrace.errors import SqlError
 from spark_kit import drained, stream_sql, write
 
 NTZ = pa.schema([("t", pa.timestamp("us")), ("x", pa.float64())])
@@ -44,3 +46,20 @@ def test_a_limit_on_the_memory_of_slots(spark: Any, tmp_path: Path) -> None:
     usual = drained(spark, tmp_path / "usual", script).driver.make_orders().memory
     assert usual is not None
     assert usual >= 128 << 20
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT t, k COLLATE UTF8_LCASE AS c FROM s",
+        "SELECT collate(k, 'UTF8_LCASE') AS c, count(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY collate(k, 'UTF8_LCASE')",
+        "SELECT count(DISTINCT k COLLATE UTF8_LCASE) AS n FROM s [RANGE 1 MINUTE]",
+        "SELECT t, array(k COLLATE UTF8_LCASE) AS c FROM s",
+    ],
+)
+def test_texts_with_a_collation_are_not_kept(spark: Any, tmp_path: Path, query: str) -> None:
+    """Slots group, join and tell apart by letters, so a text that is equal to others by a collation gets no further."""
+    write(tmp_path / "s", [{"t": datetime(2024, 5, 1, 12), "k": "A"}], schema=pa.schema([("t", pa.timestamp("us")), ("k", pa.string())]))
+    script = stream_sql("s", tmp_path / "s", columns="t TIMESTAMP_NTZ, k STRING", on="t") + f"CREATE QUERY q AS {query};"
+    with pytest.raises(SqlError, match=r"^[qs]: a value of the type .*collate.* cannot be kept"):
+        drained(spark, tmp_path / "ck", script)

@@ -705,7 +705,9 @@ CREATE STREAM t (ts TIMESTAMP, m MAP<STRING, DECIMAL(50,2)>) PROGRESSING ON ts O
 -- # a misspelt type of the progressing attribute
 CREATE STREAM t (ts TIMESTMAP) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
 -- =>
--- SqlError: stream t: ts is TIMESTMAP, but a progressing attribute is a TIMESTAMP, a DATE or an integer. Did you mean 'TIMESTAMP'?
+-- SqlError: column ts: TIMESTMAP is not a type Headrace knows. Did you mean 'TIMESTAMP'?
+--   line 1: CREATE STREAM t (ts TIMESTMAP) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+--                               ^^^^^^^^^
 
 -- # a column that a star does not stand for
 SELECT * EXCEPT (nam) FROM tcp
@@ -811,3 +813,94 @@ SELECT t.ts, h.o FROM tcp t JOIN hosts AS h(i, o, s) ON t.srcIP = h.i
 -- SqlError: query q: hosts is a table and its columns keep their names: write h.a AS x where it is read
 --   line 1: SELECT t.ts, h.o FROM tcp t JOIN hosts AS h(i, o, s) ON t.srcIP = h.i
 --                                                     ^^^^^^^^^
+
+-- # words behind the type of a column
+CREATE STREAM t (ts TIMESTAMP, s STRING DEFAULT 'x') PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+-- =>
+-- SqlError: column s: a column is a name and a type; 'DEFAULT' would be ignored
+--   line 1: CREATE STREAM t (ts TIMESTAMP, s STRING DEFAULT 'x') PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+--                                                   ^^^^^^^
+
+-- # a constraint of a field
+CREATE STREAM t (ts TIMESTAMP, s STRUCT<a: ARRAY<STRUCT<b: INT>>, c: INT NOT NULL>) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+-- =>
+-- SqlError: expected >, found 'NOT'
+--   line 1: CREATE STREAM t (ts TIMESTAMP, s STRUCT<a: ARRAY<STRUCT<b: INT>>, c: INT NOT NULL>) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+--                                                                                    ^^^
+
+-- # digits of a second
+CREATE STREAM t (ts TIMESTAMP(3), s STRING) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+-- =>
+-- SqlError: column ts: a column is a name and a type; '(' would be ignored
+--   line 1: CREATE STREAM t (ts TIMESTAMP(3), s STRING) PROGRESSING ON ts ORDERED FROM 'parquet' OPTIONS (path 'x')
+--                                        ^
+
+-- # a collation of a column
+CREATE TABLE t (s STRING COLLATE UTF8_LCASE) FROM 'csv' OPTIONS (path 'x')
+-- =>
+-- SqlError: column s: a column is a name and a type; 'COLLATE' would be ignored
+--   line 1: CREATE TABLE t (s STRING COLLATE UTF8_LCASE) FROM 'csv' OPTIONS (path 'x')
+--                                    ^^^^^^^
+
+-- # a time of the day, which is not a TIMESTAMP
+SELECT CAST(name AS TIME) AS t, ts FROM tcp
+-- =>
+-- SqlError: TIME is not a type Headrace knows
+--   line 1: SELECT CAST(name AS TIME) AS t, ts FROM tcp
+--                               ^^^^
+
+-- # many rows of one
+SELECT ts, explode(array(len, flags)) AS e FROM tcp
+-- =>
+-- SqlError: query q: explode makes many rows of one, and a query here makes at most one; take arrays apart in what writes the source, or in the frame that Session.stream is given
+--   line 1: SELECT ts, explode(array(len, flags)) AS e FROM tcp
+--                      ^^^^^^^
+
+-- # DISTINCT in a call that is no aggregate
+SELECT ts, upper(DISTINCT name) AS u FROM tcp
+-- =>
+-- SqlError: query q: DISTINCT is for aggregates, and upper is none; leave it out
+--   line 1: SELECT ts, upper(DISTINCT name) AS u FROM tcp
+--                      ^^^^^^^^^^^^^^^^^^^
+
+-- # FILTER behind a call that is no aggregate
+SELECT srcIP, abs(bytes) FILTER (WHERE cnt > 1) AS u FROM flows
+-- =>
+-- SqlError: query q: FILTER is for aggregates, and abs is none; leave it out
+--   line 1: SELECT srcIP, abs(bytes) FILTER (WHERE cnt > 1) AS u FROM flows
+--                         ^^^^^^^^^
+
+-- # IGNORE NULLS behind a call that is no aggregate
+SELECT ts, abs(len) IGNORE NULLS AS u FROM tcp
+-- =>
+-- SqlError: query q: IGNORE NULLS is for aggregates, and abs is none; leave it out
+--   line 1: SELECT ts, abs(len) IGNORE NULLS AS u FROM tcp
+--                      ^^^^^^^
+
+-- # an aggregate in EXISTS, which is there for any rows or none
+SELECT ts FROM tcp WHERE EXISTS (SELECT count(*) FROM udp WHERE udp.ts = tcp.ts)
+-- =>
+-- SqlError: query q: an aggregate in a sub-select of WHERE is not supported: make it a query, and read that
+--   line 1: SELECT ts FROM tcp WHERE EXISTS (SELECT count(*) FROM udp WHERE udp.ts = tcp.ts)
+--                                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # an order in a call
+SELECT first(len ORDER BY ts DESC) AS f FROM tcp [RANGE 1 MINUTE]
+-- =>
+-- SqlError: ORDER BY in a call is not supported: first and last go by the progressing attribute; for another order write min_by(x, y) or max_by(x, y)
+--   line 1: SELECT first(len ORDER BY ts DESC) AS f FROM tcp [RANGE 1 MINUTE]
+--                            ^^^^^
+
+-- # EXCEPT between SELECTs
+SELECT srcIP FROM tcp EXCEPT SELECT srcIP FROM udp
+-- =>
+-- SqlError: EXCEPT is not supported; write NOT EXISTS (SELECT 1 FROM b WHERE …), bounded in time
+--   line 1: SELECT srcIP FROM tcp EXCEPT SELECT srcIP FROM udp
+--                                 ^^^^^^
+
+-- # a function that is for OVER
+SELECT ts, row_number() AS n FROM tcp
+-- =>
+-- SqlError: query q: row_number is for OVER (…), which is not supported: group by a window instead
+--   line 1: SELECT ts, row_number() AS n FROM tcp
+--                      ^^^^^^^^^^

@@ -143,7 +143,7 @@ class SparkTyper:
     def _analyse(self, name: str, sql: str) -> StructType:
         try:
             with quiet():
-                return self.spark.sql(sql).schema
+                schema = self.spark.sql(sql).schema
         except PySparkException as e:  # of its types or its text, or of numbers in it that no type holds
             text = str(e).strip().split("; line")[0].split("\n")[0]
             if (relation := self.graph.relations.get(name)) is not None:
@@ -155,6 +155,10 @@ class SparkTyper:
             kinds = (("stream", self.graph.streams), ("table", self.graph.tables))
             kind = next((word for word, known in kinds if name in known), "query")
             raise SqlError(f"{kind} {name.split('$')[0]}: {text}") from e
+        if collated := [f for f in schema if " collate " in f.dataType.simpleString()]:
+            kept = f"a value of the type {collated[0].dataType.simpleString()} cannot be kept"
+            raise SqlError(f"{name.split('$')[0]}: {kept}, since equal texts are equal letters: compare it in WHERE")
+        return schema
 
 
 def java_release(spark: SparkSession) -> int:

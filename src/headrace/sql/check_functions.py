@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from sqlglot import exp
@@ -34,6 +34,16 @@ _PAIRS = {"named_struct", "map"}
 _FIELDS = {"struct", "named_struct"}  # Spark has a struct of no fields, which no file and no other engine has
 _INSIDE = ("FROM", "PLACING", "IN")  # between the arguments of substring, trim, overlay, position
 _CLOSE = 0.7
+_OF_AGGREGATES: dict[type[exp.Expr], str] = {  # words around the call of an aggregate
+    exp.Filter: "FILTER",
+    exp.WithinGroup: "WITHIN GROUP",
+    exp.IgnoreNulls: "IGNORE NULLS",
+    exp.RespectNulls: "RESPECT NULLS",
+}
+_MANY_ROWS = (
+    "makes many rows of one, and a query here makes at most one; take arrays apart in what writes the source, or in the frame "
+    "that Session.stream is given"
+)
 _BEFORE_NAMES = {TokenType.ALIAS, TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.FROM, TokenType.JOIN}
 _Fail = Callable[[str], SqlError]
 
@@ -66,7 +76,10 @@ SAFE_ONLY = OpenFunctions()
 def check_functions(nodes: Iterable[exp.Expr], script: str, user_defined: Collection[str], opened: OpenFunctions) -> None:
     """Refuse calls in these expressions of the script that Spark would refuse, and those that are not open to texts."""
     users = {u.lower() for u in user_defined}
-    for node in (call for one in nodes for call in one.find_all(exp.Func)):
+    listed = list(nodes)
+    for one in listed:
+        _check_words_of_aggregates(one, script, users)
+    for node in (call for one in listed for call in one.find_all(exp.Func) if call.find_ancestor(exp.Hint) is None):
         written = _find_written(script).get(node.meta.get("start", -1))
         name = written.name if written else node.name.lower() if isinstance(node, exp.Anonymous) else ""
         if not name:  # no parentheses, like CURRENT_USER, or the parser's own
@@ -99,6 +112,20 @@ def check_counts(script: str, tokens: list[Token], parsed: bool = False) -> None
             raise error(script, call.start, call.end, why)
 
 
+def _check_words_of_aggregates(body: exp.Expr, script: str, users: Collection[str]) -> None:
+    """Refuse DISTINCT in a call, FILTER, IGNORE NULLS and WITHIN GROUP where what is called is no aggregate."""
+    around = tuple(_OF_AGGREGATES)
+    for node in body.find_all(*around, exp.Distinct):
+        words = _OF_AGGREGATES.get(type(node), "DISTINCT")
+        call = whole = node.parent if isinstance(node, exp.Distinct) and node.parent is not None else node
+        while isinstance(call, around):
+            call = call.this
+        if isinstance(call, exp.Func) and aggregate_call(whole, users, partial(point_at, script)) is None:
+            name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()
+            if name not in NAMES and not isinstance(call, exp.AggFunc):
+                raise point_at(script, call, f"{words} is for aggregates, and {name} is none; leave it out")
+
+
 def _check_call(
     node: exp.Expr,
     name: str,
@@ -121,6 +148,10 @@ def _check_call(
         )
     if function.kind == "table":
         raise fail(f"{name} gives rows, not a value; FROM takes streams, queries and sub-selects")
+    if function.kind == "generator":
+        raise fail(f"{name} {_MANY_ROWS}")
+    if function.kind == "window" and aggregate_call(node) is None:
+        raise fail(f"{name} is for OVER (…), which is not supported: group by a window instead")
     if function.kind == "aggregate" and name not in NAMES and aggregate_call(node) is None:
         raise fail(f"the aggregate {name} is not supported. There is: {', '.join(NAMES)}.")
     if written is not None and (why := _wrong_count(written)) is not None:

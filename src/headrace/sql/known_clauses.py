@@ -28,6 +28,7 @@ _ORDER = "results are published once, in any order; order them when you read the
 _SPREAD = "how rows are spread is decided for the whole set; leave it out"
 _ONCE = "name the columns with AS in the SELECT list"
 
+_UNNEST = "take arrays apart in what writes the source, or in the frame that Session.stream is given"
 _SETS = "ROLLUP, CUBE and GROUPING SETS are not supported: write a query for each grouping"
 
 _BINARY = ("this", "expression")
@@ -95,6 +96,12 @@ _READ: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Struct: ("expressions",),
     exp.Array: ("expressions",),
 }
+_TYPES = {  # Spark's; of others sqlglot makes what is nearest, like a TIMESTAMP of a TIME
+    *(exp.DType.BOOLEAN, exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.FLOAT),
+    *(exp.DType.DOUBLE, exp.DType.DECIMAL, exp.DType.TEXT, exp.DType.CHAR, exp.DType.VARCHAR, exp.DType.BINARY),
+    *(exp.DType.VARBINARY, exp.DType.DATE, exp.DType.DATETIME, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ),
+    *(exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ, exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT, exp.DType.VARIANT),
+}
 KNOWN = {kind: frozenset(arguments) for kind, arguments in _READ.items()}
 WHOLE = (exp.Hint, exp.JSONPath)  # advice to an optimizer, which changes no result; a text that sqlglot takes apart
 
@@ -108,7 +115,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         "LIMIT: a continuous query has no last row to count to; for the best k of a window write max_by(x, y, k)",
     ),
     "Select.offset": ("OFFSET", "OFFSET: a continuous query has no order to skip in"),
-    "Select.laterals": ("LATERAL", "LATERAL VIEW is not supported; write explode(…) in the SELECT list of a query over rows"),
+    "Select.laterals": ("LATERAL", f"LATERAL VIEW is not supported; {_UNNEST}"),
     "Select.qualify": ("QUALIFY", "QUALIFY is not supported; read the query in another one and filter there with WHERE"),
     "Select.windows": ("WINDOW", "a WINDOW clause is not supported; write the window behind the stream, like [RANGE 1 MINUTE]"),
     "Select.cluster": ("CLUSTER", f"CLUSTER BY: {_SPREAD}"),
@@ -122,10 +129,18 @@ _WORDS: dict[str, tuple[str, str]] = {
     "Select.sample": ("TABLESAMPLE", "TABLESAMPLE is not supported; choose rows by a hash, like WHERE pmod(hash(key), 10) = 0"),
     "Select.pivots": (
         "PIVOT UNPIVOT",
-        "PIVOT and UNPIVOT are not supported; write a column for each value, like sum(v) FILTER (WHERE k = 1) AS v1, or "
-        "explode(array(a, b)) for a row from each column",
+        "PIVOT and UNPIVOT are not supported; write a column for each value, like sum(v) FILTER (WHERE k = 1) AS v1, or for a "
+        "row from each column UNION ALL of a SELECT for each",
     ),
     "Union.by_name": ("BY", "BY NAME is not supported: list the columns of all arms in the same order, and write UNION ALL"),
+    "Except": ("EXCEPT MINUS", "EXCEPT is not supported; write NOT EXISTS (SELECT 1 FROM b WHERE …), bounded in time"),
+    "Intersect": ("INTERSECT", "INTERSECT is not supported; write EXISTS (SELECT 1 FROM b WHERE …), bounded in time"),
+    "SimilarTo": ("SIMILAR", "SIMILAR TO is not supported; write LIKE, or RLIKE with a regular expression"),
+    "Order.this": (
+        "ORDER",
+        "ORDER BY in a call is not supported: first and last go by the progressing attribute; for another order write "
+        "min_by(x, y) or max_by(x, y)",
+    ),
     "Join.global_": ("GLOBAL", "GLOBAL is not supported; leave it out"),
     **dict.fromkeys(("Group", "Rollup", "Cube", "GroupingSets"), ("", f"GROUP BY takes expressions; {_SETS}")),
     "Group.all": ("ALL", "GROUP BY ALL is not supported: list what to group by"),
@@ -140,8 +155,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "Aliases": ("", f"several names behind AS are not supported: {_ONCE}"),
     "Window": ("OVER", _NO_OVER),
     "Values": ("VALUES", "VALUES is not supported: a query reads streams, tables and queries"),
-    "Lateral": ("LATERAL", "LATERAL is not supported; write a join, or explode(…) in the SELECT list of a query over rows"),
-    "Unnest": ("UNNEST", "UNNEST is not supported in FROM; write explode(…) in the SELECT list of a query over rows"),
+    "Lateral": ("LATERAL", f"LATERAL is not supported; write a join, or {_UNNEST}"),
+    "Unnest": ("UNNEST", f"UNNEST is not supported in FROM; {_UNNEST}"),
     "Parameter": ("", "parameters are not supported: write the value"),
     "Placeholder": ("", "parameters are not supported: write the value"),
     "Cast.format": ("FORMAT", "CAST … FORMAT is not supported; write to_date(x, 'yyyy-MM-dd') or to_timestamp(x, '…')"),
@@ -159,7 +174,8 @@ def find_unknown(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str | None]]:
     while todo:
         node = todo.pop()
         known = KNOWN.get(type(node))
-        if known is None and not isinstance(node, exp.Func):
+        unknown_type = isinstance(node, exp.DataType) and isinstance(node.this, exp.DType) and node.this not in _TYPES
+        if unknown_type or (known is None and not isinstance(node, exp.Func)):
             yield node, None
             continue
         for key, value in node.args.items():
@@ -199,6 +215,8 @@ def _explain(node: exp.Expr, key: str | None) -> tuple[str, str]:
             return found
     if (found := _WORDS.get(owners[0])) is not None:
         return found
+    if key is None and isinstance(node, exp.DataType):
+        return node.this.value, f"{node.this.value} is not a type Headrace knows"
     shown = type(node).__name__.upper() if key is None else key.strip("_").upper().replace("_", " ")
     return "", f"{shown} is not supported here; leave it out"
 

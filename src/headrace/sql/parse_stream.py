@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from unicodedata import normalize
 
-from sqlglot.tokenizer_core import TokenType
-
 from headrace.sql.parse_partitioning import parse_partitioning, parse_rate
 from headrace.sql.parse_progress import parse_progress
+from headrace.sql.parse_type import TypeReader
 from headrace.sql.statements import ColumnDef, CreateStream
 from headrace.sql.token_cursor import TokenCursor, says
 
@@ -58,25 +57,10 @@ def parse_columns(cursor: TokenCursor) -> tuple[ColumnDef, ...]:
     columns: list[ColumnDef] = []
     while True:
         name = cursor.name("a column name")
-        start = cursor.next(f"the type of column {name}")
-        depth, end = 0, start
-        if says(start, ",", ")"):
-            raise cursor.fail(f"expected the type of column {name}", start)
-        while (token := cursor.peek()) is not None:
-            if depth == 0 and says(token, ",", ")"):
-                break
-            depth += _opened(token.text) if token.token_type is not TokenType.IDENTIFIER else 0
-            end = cursor.next("a type")
-        columns.append(ColumnDef(name, cursor.script[start.start : end.end + 1]))
+        columns.append(ColumnDef(name, TypeReader(cursor).read(name)))
         if cursor.accept(")"):
             return tuple(columns)
-        if not cursor.accept(","):
-            raise cursor.fail("expected ',' or ')' after a column", cursor.peek() or end)
-
-
-def _opened(sign: str) -> int:
-    """How many brackets a sign opens; `>>` closes two."""
-    return {"(": 1, "<": 1, ")": -1, ">": -1, ">>": -2}.get(sign, 0)
+        cursor.expect(",")
 
 
 __all__ = ["parse_columns", "parse_options", "parse_stream"]

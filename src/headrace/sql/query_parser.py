@@ -21,7 +21,7 @@ from headrace.errors import SqlError
 from headrace.sql.check_functions import check_counts
 from headrace.sql.error_places import error
 
-_PLAIN = ("PERCENTILE", "MAX_BY", "MIN_BY", "TO_CHAR", "UNIX_DATE")  # of which sqlglot would lose something: calls by name
+_PLAIN = ("PERCENTILE", "MAX_BY", "MIN_BY", "TO_CHAR", "UNIX_DATE", "COLLATE")  # of these sqlglot would lose something
 _NOT_ALIKE = ("ARRAY_SIZE",)  # of NULL it is NULL; size, which sqlglot makes of it, is -1
 _UNITS = {"TRUNC": 1, "DATE_TRUNC": 0}  # where the unit stands
 _DEFAULTS = ("yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd")  # formats that are left out where they are Spark's own

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from headrace.logical.functions import aggregate_call
 from headrace.logical.join_kind import JoinKind
 from headrace.sql.join_conditions import split_conjuncts
 from headrace.sql.join_names import FromItem
@@ -73,6 +74,8 @@ def gather_subselects(
             raise fail(
                 test, "a sub-select in WHERE reads one stream or query, with a WHERE; make more of it a query"
             )
+        if any(aggregate_call(node) is not None for node in inner.find_all(exp.Expr)):
+            raise fail(test, "an aggregate in a sub-select of WHERE is not supported: make it a query, and read that")
         (item,) = gather_items(inner, make_item, fail)
         if item.node.args.get("stream_window") is not None:
             raise fail(
