@@ -1,7 +1,7 @@
 """The product's join kernel on rows in memory: what the joins of the studies have in common.
 
 The order-agnostic join and its in-order rivals differ in what they hold and when they join, not in how: all of them
-call `define_join` over `StoredRows`, as a slot does, and what is measured is the price of order.
+call `define_join`, as a slot does, and what is measured is the price of order.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.kernels.connection import connect
+from headrace.kernels.delta import Delta
 from headrace.kernels.join_rows import define_join
-from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
 from headrace.program.program import Program
 from headrace.program.row_joins import JoinRows, RowNode
-from headrace.progress import LOWEST, Frontier
+from headrace.progress import Frontier
 from headrace.progress.advance_program import Interval, advance_program, pair_up
 from headrace.progress.waits import Waits, meld_waits
 
@@ -97,13 +97,7 @@ class KernelJoin:
     def run(self, old: Sequence[HeldRows], new: Sequence[pa.Table], sql: str) -> pa.Table | None:
         """`sql` over the new results, of new rows with old ones and with each other."""
         self.space.begin_round()
-        inputs = []
-        for node, before, now in zip(self.nodes, old, new, strict=True):
-            one = StoredRows(node, self.space, before.between, LOWEST)
-            if now.num_rows:
-                one.absorb(now)
-            one.advance(LOWEST, LOWEST)
-            inputs.append(one.delta())
+        inputs = [Delta((now,) if now.num_rows else (), before.between) for before, now in zip(old, new, strict=True)]
         define_join(self.space, self.step, inputs, (Interval(), Interval()), (None, None))
         view = self.step.view
         return None if self.space.is_empty(view) else self.space.query(sql, view)

@@ -19,6 +19,7 @@ from headrace.kernels.delta import Delta
 from headrace.kernels.slot_context import SlotContext
 from headrace.kernels.stored_rows import StoredRows
 from headrace.kernels.workspace import Workspace
+from headrace.program.column_names import alias_values, name_keys, name_values
 from headrace.program.version_joins import FindVersions
 from headrace.progress import LOWEST
 from headrace.progress.advance_program import Interval
@@ -37,7 +38,7 @@ class StoredVersions(StoredRows):
         if found is None or self._needed <= LOWEST:
             return found
         name = self.space.register(f"kept_{self.node.name}", found[0])
-        keys = [f"k{i}" for i in range(self.node.keys)]
+        keys = self.node.list_keys()
         last = pick_last_sql(f"SELECT * FROM {name} WHERE _t < {self._needed}", keys, self.node.values, ["_t"])
         rows = self.space.query(f"SELECT * FROM {name} WHERE _t >= {self._needed} UNION ALL BY NAME {last}")
         self.space.forget(name)
@@ -47,7 +48,7 @@ class StoredVersions(StoredRows):
 
 def pick_last_sql(rows: str, by: Sequence[str], values: int, before: Sequence[str] = ()) -> str:
     """Of all rows that agree on `by` the last, in the order of `before` and then of all values."""
-    order = ", ".join(f"{c} DESC NULLS LAST" for c in (*before, *(f"v{i}" for i in range(values))))
+    order = ", ".join(f"{c} DESC NULLS LAST" for c in (*before, *name_values(values)))
     if not order:
         return f"(SELECT DISTINCT ON ({', '.join(by)}) * FROM ({rows}))"
     return f"(SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY {', '.join(by)} ORDER BY {order}) = 1)"
@@ -68,7 +69,7 @@ def define_versions(
 ) -> None:
     """Define the relation of the rows whose version became known in this batch."""
     low, high = complete.before.bound, complete.after.bound
-    nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *(f"k{i}" for i in range(step.keys)))) if step.kind.kept else "false"
+    nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *name_keys(step.keys))) if step.kind.kept else "false"
     parts = []
     if new := [t for t in rows.new if t.num_rows]:
         name = space.register(f"new_{step.view}", pa.concat_tables(new))
@@ -82,7 +83,7 @@ def define_versions(
     if not pids or (not known and not step.kind.kept):
         space.define_empty(step.view)
         return
-    keys = [f"k{i}" for i in range(step.keys)]
+    keys = name_keys(step.keys)
     asked = f"(SELECT {_list('_t', *keys, step.row_columns)} FROM {source})"
     if known:
         name = space.register(f"versions_{step.view}", pa.concat_tables(known))
@@ -91,7 +92,7 @@ def define_versions(
             among = f"SELECT * FROM ({among}) SEMI JOIN {source} AS asked USING ({', '.join(keys)})"
         one_each = pick_last_sql(among, [*keys, "_t"], len(step.unknown))
     else:  # typed, so that every slot sends the same columns
-        empty = [f"{null} AS v{i}" for i, null in enumerate(step.unknown)]
+        empty = alias_values(step.unknown)
         one_each = f"(SELECT {_list('0::BIGINT AS _t', *(f'NULL AS {k}' for k in keys), *empty)} LIMIT 0)"
     given = f"(SELECT {_list('_t', *keys, step.version_columns)} FROM {one_each})"
     on = " AND ".join([*(f"i0.{k} = i1.{k}" for k in keys), "i0._t >= i1._t"])

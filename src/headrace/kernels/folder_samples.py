@@ -33,7 +33,7 @@ class FolderSampler:
         if node is None or not rows.num_rows:
             return
         known = self._found.get(name, [])
-        keys = [f"k{key}" if isinstance(key, int) else key for key in node.partition]
+        keys = node.partition_keys
         conditions = [f"h <= {known[-1][0]}"] if len(known) == MOST else []
         if not node.meets_nulls:
             conditions += [f"({key}) IS NOT NULL" for key in keys]

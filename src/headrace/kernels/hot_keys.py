@@ -25,7 +25,7 @@ def name_hot_keys(
     if not node.keys or not hot or not tables:
         return []
     rows = space.register("hot_rows", pa.concat_tables(tables))
-    key = f"list_value({', '.join(f'k{i}::VARCHAR' for i in range(node.keys))})"
+    key = f"list_value({', '.join(f'{k}::VARCHAR' for k in node.list_keys())})"
     listed = ", ".join(map(str, sorted(hot)))
     counted = (
         f"SELECT pid % {pids} AS hot, {key} AS key, count(*) AS n FROM {rows} WHERE pid % {pids} IN ({listed}) GROUP BY ALL"

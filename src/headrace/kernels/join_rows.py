@@ -29,6 +29,7 @@ from headrace.kernels.slot_context import SlotContext
 from headrace.kernels.workspace import Workspace
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.time_bounds import TimeBounds
+from headrace.program.column_names import name_keys
 from headrace.program.row_joins import JoinRows
 from headrace.progress import LOWEST
 from headrace.progress.advance_program import Interval
@@ -60,7 +61,7 @@ def define_join(
 class _Round:
     def __init__(self, space: Workspace, step: JoinRows, inputs: Sequence[Delta], by_pid: bool) -> None:
         self.space, self.step, self.inputs = space, step, inputs
-        self._keys = ["pid", *(f"k{i}" for i in range(step.keys))][0 if by_pid else 1 :]
+        self._keys = [*(["pid"] if by_pid else []), *name_keys(step.keys)]
         self.spans = [one.span for one in inputs]
         self._count = 0
 
@@ -204,7 +205,7 @@ class _Round:
     def _unmatched(self, side: int, low: int, high: int, born: int | None) -> list[str]:
         """Rows of a kept input that became complete and have no partner; those with a null key or time never have one."""
         kept, other = self.inputs[side], self.inputs[1 - side]
-        nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *(f"k{i}" for i in range(self.step.keys))))
+        nulls = " OR ".join(f"{c} IS NULL" for c in ("_t", *name_keys(self.step.keys)))
         new, old = self._register(side, kept.new), None
         if high > low:
             old = self._register(side, kept.old(low, high - 1))
@@ -236,7 +237,7 @@ class _Round:
         assert window is not None
         low, high = (b + reach if b > LOWEST else b for b in (before, after))
         kept, other = self.inputs[side], self.inputs[1 - side]
-        nulls = " OR ".join(f"k{i} IS NULL" for i in range(self.step.keys)) or "false"
+        nulls = " OR ".join(f"{k} IS NULL" for k in name_keys(self.step.keys)) or "false"
         due = f"least(_we, _t + {reach + 1})"
         rows, span = [], self.spans[side]
         for tables, when in (

@@ -27,7 +27,7 @@ class PassedRows(Operator[TransitNode]):
             self.space.define_empty(self.node.view)
             return
         name = self.space.register(f"all_{self.node.name}", pa.concat_tables(fresh))
-        listed = [f"k{i} AS _k{i}" for i in range(self.node.keys)]
+        listed = [f"{k} AS _{k}" for k in self.node.list_keys()]
         listed += [f'v{i} AS "{c}"' for i, c in enumerate(self.node.names)]
         self.space.define(self.node.view, f"SELECT {', '.join(listed) or '1 AS _one'} FROM {name}")
 

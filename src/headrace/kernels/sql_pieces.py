@@ -39,7 +39,7 @@ def map_tick_sql(steps: Sequence[MonotoneStep], tick: str = "_t") -> str:
 
 def pid_sql(node: Node, route: SplitRoute) -> str:
     """The mini-partition of a partial row, by number: from a hash of the node's partitioning keys."""
-    keys = [f"k{i}" if isinstance(i, int) else i for i in node.partition]
+    keys = node.partition_keys
     return number_sql(hash_sql(keys), route) if keys else f"{number_hashes(route, np.zeros(1, np.uint64))[0]}::USMALLINT"
 
 

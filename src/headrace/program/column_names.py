@@ -21,11 +21,6 @@ def name_partials(count: int) -> list[str]:
     return [f"p{i}" for i in range(count)]
 
 
-def alias_columns(expressions: Iterable[str], names: Iterable[str]) -> list[str]:
-    """SQL that gives each expression its name."""
-    return [f"{expression} AS {name}" for expression, name in zip(expressions, names, strict=True)]
-
-
 def alias_keys(expressions: Iterable[str]) -> list[str]:
     return [f"{expression} AS k{i}" for i, expression in enumerate(expressions)]
 

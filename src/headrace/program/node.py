@@ -98,5 +98,10 @@ class Node(ABC):
         """Why rows of a hot key must not be dealt over slots."""
         return f"{self.label} is kept by folder" if self.by_folder else None
 
+    @property
+    def partition_keys(self) -> list[str]:
+        """SQL over k0… that decides the mini-partition."""
+        return [f"k{key}" if isinstance(key, int) else key for key in self.partition]
+
     def list_keys(self) -> list[str]:
         return name_keys(self.keys)
