@@ -16,7 +16,7 @@ from headrace.kernels.late_rows import drop_late, find_taken_from, has_late
 from headrace.kernels.operator_kinds import OPERATORS
 from headrace.kernels.step_kinds import RUNNERS
 from headrace.logical.join_kind import JoinKind
-from headrace.physical.lower import LOWER
+from headrace.physical.relation_kinds import RELATIONS
 from headrace.program import aggregations, row_joins, slot_steps, table_lookups, version_joins
 from headrace.program.aggregations import ClosedWindows, PaneNode
 from headrace.program.dealt_tables import find_dealt_tables
@@ -57,7 +57,7 @@ def test_every_kind_is_in_its_list() -> None:
     """A kind that the lists do not know fails when a slot meets it; here it fails before."""
     assert set(OPERATORS) == kinds(Node)
     assert set(RUNNERS) == kinds(Step)
-    assert {kind.__name__ for kind in LOWER} == {"Aggregate", "Derive", "Join", "Lookup", "Merge", "TemporalJoin"}
+    assert {kind.__name__ for kind in RELATIONS} == {"Aggregate", "Derive", "Join", "Lookup", "Merge", "TemporalJoin"}
 
 
 def asked_kinds(tree: ast.AST) -> Iterator[str]:

@@ -19,6 +19,7 @@ class ResultPids:
 
     def __init__(self, route: SplitRoute, pids: Collection[int]) -> None:
         self._route, self._pids, self._numbers = route, pids, len(list_owners(route))
+        self._dealt = list_dealt(route)
         self._counts: dict[str, Array] = {}
 
     def add(self, node: str, hashes: Array) -> None:
@@ -31,7 +32,7 @@ class ResultPids:
 
     def _find_own(self, numbers: Array) -> Array:
         """The mini-partitions of results. Keys lead to the first part of a dealt leaf; results are of one that is here."""
-        for leaf, one in list_dealt(self._route):
+        for leaf, one in self._dealt:
             parts = [number_leaf(part, len(self._route)) for part in one.list_parts(leaf)]
             mine = [part for part in parts if part in self._pids]
             if mine and parts[0] not in mine:

@@ -56,6 +56,7 @@ class Slot:
         self._steps, self._close, self._started = program.levels[level].steps, 0.0, time.perf_counter()
         con = connect(program.time_zone, program.user, orders.memory, orders.scratch)
         self.space = Workspace(con, program.levels[level].stored, orders.limits)
+        self._numbers = len(list_owners(orders.route))
         self._nodes = {n.name: n for n in program.nodes if n.level == level}
         stale = frozenset(number for number in orders.stale if find_owner(orders.route, number) == slot)
         self.segments = {
@@ -146,7 +147,7 @@ class Slot:
         return tuple(key for keys in named for key in keys)
 
     def _activity(self, node: str) -> NodeActivity:
-        count = len(list_owners(self.orders.route))
+        count = self._numbers
         rows = np.zeros(count, np.int64)
         for table in self.operators[node].arrived():
             rows += np.bincount(table.column("pid").to_numpy(), minlength=count)

@@ -102,7 +102,7 @@ def _make_program(low: Lowering) -> Program:
         nodes=nodes,
         levels=levels,
         passing=passing,
-        rules=lower_rules(plan, low.nodes, steps),
+        rules=lower_rules(plan, low.rules),
         pending=lower_pending(nodes, steps),
         promised=list_promised(plan),
         schemas=dict(plan.schemas),

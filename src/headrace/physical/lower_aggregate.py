@@ -11,7 +11,7 @@ from headrace.errors import PlanError
 from headrace.kernels.sql_pieces import map_tick_sql, pane_sql
 from headrace.logical.graph import Aggregate, Call, Join
 from headrace.logical.join_kind import JoinKind
-from headrace.logical.progress_rules import name_column
+from headrace.logical.progress_rules import name_column, wait_for
 from headrace.optimizer.plan import JointTable, PaneTable, Part, Plan, Table
 from headrace.physical.aggregates import Decomposed, decompose
 from headrace.physical.keys import normalize_key
@@ -21,8 +21,10 @@ from headrace.physical.partials import Partials, fill_finals, fill_template
 from headrace.physical.result_sql import show_window_sql, window_scope
 from headrace.physical.stored_text import time_sql
 from headrace.program.aggregations import ClosedWindows, GatherNode, JointNode, PaneNode
+from headrace.program.column_names import alias_keys, alias_partials, name_keys
 from headrace.program.node import Node, SourceFeed
 from headrace.program.slot_steps import Advance, Compute, Send
+from headrace.progress.advance_program import ProgressRule
 
 
 def lower_aggregate(low: Lowering, relation: Aggregate) -> None:
@@ -33,12 +35,17 @@ def lower_aggregate(low: Lowering, relation: Aggregate) -> None:
         table = low.plan.tables[id_]
         assert isinstance(table, PaneTable)
         if id_ not in low.nodes:
-            low.nodes[id_] = _lower_source_table(low, table)
+            _add_node(low, table, relation, _lower_source_table(low, table))
             low.step(table.level, Advance(low.nodes[id_].name))
         view = _closed_view(low.nodes[id_], table, relation)
     else:
         view = _chain(low, relation, part, low.plan.tables[id_] if id_ is not None else None)
     _show_aggregate(low, relation, part, view)
+
+
+def _add_node(low: Lowering, table: Table, relation: Aggregate, node: Node) -> None:
+    waits = wait_for(relation.input, relation.find_window_column(low.graph))
+    low.add_node(table, node, ProgressRule(node.name, waits, waits, level=node.level, by_group=bool(table.closes_early)))
 
 
 def _closed_view(node: Node, table: PaneTable, relation: Aggregate) -> str:
@@ -171,7 +178,7 @@ def _chain(low: Lowering, relation: Aggregate, part: Part, table: Table | None) 
         place, view = ["_ws", "_we"], f"w_{name}"
         known = low.describe_node(table, name, len(keys))
         node = GatherNode(**known, merges=tuple(partials.merges), view=view)
-    low.nodes[table.id] = node
+    _add_node(low, table, relation, node)
     for source in sources:
         local = source.part.level == table.level
         rows = source.name if windowed else f"(SELECT * FROM {source.name} WHERE {time} IS NOT NULL)"
@@ -183,7 +190,7 @@ def _chain(low: Lowering, relation: Aggregate, part: Part, table: Table | None) 
 def _show_aggregate(low: Lowering, relation: Aggregate, part: Part, view: str) -> None:
     """SELECT list and HAVING over the merged partials."""
     finals, types = low.finals[relation.name], low.plan.aggregates[relation.name]
-    inner = [f"k{i}" for i in range(len(relation.keys))]
+    inner = name_keys(len(relation.keys))
     inner += [f"{d.final} AS a{i}" for i, d in enumerate(finals)]
     if not relation.joint:
         inner += ["_ws", "_we", show_window_sql(low.graph.window_type(relation.name))]
@@ -216,7 +223,7 @@ def _lower_joint_table(
 
 def _group_sql(place: list[str], keys: Sequence[str], subs: Sequence[str], source: str) -> str:
     """Partial rows of a relation: by pane or window, and keys."""
-    select = [*place, *(f"{k} AS k{i}" for i, k in enumerate(keys)), *(f"{s} AS p{i}" for i, s in enumerate(subs))]
+    select = [*place, *alias_keys(keys), *alias_partials(subs)]
     if not subs:
         return f"SELECT DISTINCT {', '.join(select)} FROM {source}"
     return f"SELECT {', '.join(select)} FROM {source} GROUP BY ALL"

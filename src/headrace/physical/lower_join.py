@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from headrace.dialect.duck_cast import spell_null
 from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import Join, KeyedJoin
 from headrace.logical.join_kind import JoinKind
+from headrace.logical.progress_rules import AT_END, wait_for
 from headrace.optimizer.place_relations import find_implied
 from headrace.optimizer.plan import Plan, RowTable
-from headrace.physical.lower_progress import name_side
 from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
 from headrace.physical.lowering import Lowering, SlotView
 from headrace.physical.result_sql import ResultSql, show_window_sql
 from headrace.physical.stored_text import describe_stored, tick_sql
+from headrace.program.node import Node
 from headrace.program.row_joins import JoinRows, JoinSide, RowNode
 from headrace.program.slot_steps import Advance
 from headrace.program.step import Step
+from headrace.progress.advance_program import ProgressRule
+from headrace.progress.waits import unite_waits
 
 
 def lower_join(low: Lowering, join: Join) -> None:
     """The tables of its inputs, fed by the source stage or by slots, and the step that joins them."""
     nodes, tables = add_row_tables(low, join, _lower_row_table)
     add_join_step(low, join, lambda view: _make_step(low.plan, low.sql, join, nodes, tables, view))
+    view, waits = low.views[join.name][0].name, join.wait_for_inputs()
+    low.rules += [ProgressRule(name_side(view, i), join.bounds.needed(i, waits), ()) for i in range(len(tables))]
+
+
+def name_side(join: str, number: int) -> str:
+    """The rule that says up to where rows of an input of a join have met all they can."""
+    return f"{join} {number}"
 
 
 def add_row_tables(
     low: Lowering, join: KeyedJoin, lower_table: Callable[[Plan, RowTable, KnownOfNode], RowNode]
-) -> tuple[list[RowNode], list[RowTable]]:
+) -> tuple[list[Node], list[RowTable]]:
     """Of a join of any kind, the nodes of its inputs, made by `lower_table` where they are new."""
     tables = [t for id_ in low.plan.inputs_of[join.name] if isinstance(t := low.plan.tables[id_], RowTable)]
     for number, table in enumerate(tables):
@@ -36,10 +46,18 @@ def add_row_tables(
             stored, agreed = describe_stored(low.plan, table), join.agree(number)
             name = low.name_node(table, stored if agreed is None else (stored, agreed))
             node = lower_table(low.plan, table, low.describe_node(table, name, len(table.keys)))
-            low.nodes[table.id] = node
+            low.add_node(table, node, *_list_rules(low, table, node))
             low.send_rows(node, table, join.inputs[number].time, join.at_window_end)
             low.step(table.level, Advance(node.name))
-    return [n for t in tables if isinstance(n := low.nodes[t.id], RowNode)], tables
+    return [low.nodes[table.id] for table in tables], tables
+
+
+def _list_rules(low: Lowering, table: RowTable, node: RowNode) -> Iterator[ProgressRule]:
+    """How far the rows of a table are known, and from where on they are needed."""
+    joins, waits = table.list_joins(low.graph), wait_for(table.input, table.find_time(low.graph))
+    at_end = joins[0][0].at_window_end and low.graph.is_windowed(table.input)
+    yield ProgressRule(node.name, waits, tuple(w.then(AT_END) for w in waits) if at_end else waits, level=node.level)
+    yield ProgressRule(node.needed, unite_waits(*(join.find_needed(number) for join, number in joins)), ())
 
 
 def add_join_step(low: Lowering, join: KeyedJoin, make_step: Callable[[str], Step]) -> None:
@@ -63,7 +81,7 @@ def _lower_row_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode
 
 
 def _make_step(
-    plan: Plan, sql: ResultSql, join: Join, nodes: Sequence[RowNode], tables: Sequence[RowTable], view: str
+    plan: Plan, sql: ResultSql, join: Join, nodes: Sequence[Node], tables: Sequence[RowTable], view: str
 ) -> JoinRows:
     """The step that joins."""
     types = {

@@ -18,6 +18,7 @@ from headrace.physical.result_sql import ResultSql
 from headrace.physical.stored_text import describe_stored
 from headrace.program.slot_steps import Advance
 from headrace.program.table_lookups import LookUp, TransitNode
+from headrace.progress.advance_program import ProgressRule
 
 
 def lower_lookup(low: Lowering, lookup: Lookup) -> None:
@@ -29,11 +30,11 @@ def lower_lookup(low: Lowering, lookup: Lookup) -> None:
         if table.id not in low.nodes:
             name = low.name_node(table, describe_stored(low.plan, table))
             known = low.describe_node(table, name, len(table.keys))
-            low.nodes[table.id] = _lower_transit(low.plan, table, known)
-            low.send_rows(low.nodes[table.id], table, next(iter(low.plan.passages[table.input].columns), ""))
+            node = _lower_transit(low.plan, table, known)
+            low.add_node(table, node, ProgressRule(name, node.waits, node.waits, level=node.level))
+            low.send_rows(node, table, next(iter(low.plan.passages[table.input].columns), ""))
             low.step(table.level, Advance(name))
-        node = low.nodes[table.id]
-        sources = [SlotView(node.gives[0], parts[0])]
+        sources = [SlotView(low.nodes[table.id].gives[0], parts[0])]
     for source, part in zip(sources, parts, strict=True):
         view = low.name_view("l")
         low.step(part.level, _make_step(low.plan, low.sql, lookup, source.name, view, transit))

@@ -13,6 +13,7 @@ from headrace.physical.lower_join import add_join_step, add_row_tables
 from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
 from headrace.physical.lowering import Lowering
 from headrace.physical.result_sql import ResultSql
+from headrace.program.node import Node
 from headrace.program.row_joins import RowNode
 from headrace.program.version_joins import FindVersions, VersionNode
 
@@ -30,7 +31,7 @@ def _lower_table(plan: Plan, table: RowTable, known: KnownOfNode) -> RowNode:
 
 
 def _make_step(
-    plan: Plan, sql: ResultSql, join: TemporalJoin, nodes: Sequence[RowNode], tables: Sequence[RowTable], view: str
+    plan: Plan, sql: ResultSql, join: TemporalJoin, nodes: Sequence[Node], tables: Sequence[RowTable], view: str
 ) -> FindVersions:
     """The step that answers. Of a left join the columns of a version that fails the condition are NULL."""
     every = (*join.visible, *join.hidden)

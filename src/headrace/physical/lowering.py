@@ -17,9 +17,11 @@ from headrace.physical.keys import normalize_key
 from headrace.physical.lowered_node import KnownOfNode
 from headrace.physical.result_sql import ResultSql
 from headrace.physical.stored_text import keeps_unmatched, time_sql
+from headrace.program.column_names import alias_keys, alias_values
 from headrace.program.node import Node
 from headrace.program.slot_steps import Compute, Send
 from headrace.program.step import Step
+from headrace.progress.advance_program import ProgressRule
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Lowering:
     finals: dict[str, list[Decomposed]] = field(default_factory=dict)  # by aggregation
     views: dict[str, list[SlotView]] = field(default_factory=dict)  # by relation
     steps: dict[int, list[Step]] = field(default_factory=dict)  # by level
+    rules: list[ProgressRule] = field(default_factory=list)  # of tables and joins
     count: int = 0
 
     def __post_init__(self) -> None:
@@ -44,6 +47,11 @@ class Lowering:
 
     def step(self, level: int, step: Step) -> None:
         self.steps.setdefault(level, []).append(step)
+
+    def add_node(self, table: Table, node: Node, *rules: ProgressRule) -> None:
+        """The node of a table, and what is known of its progress."""
+        self.nodes[table.id] = node
+        self.rules += rules
 
     def name_view(self, letter: str) -> str:
         """A new relation of the slot."""
@@ -98,8 +106,8 @@ class Lowering:
             keys = [self.sql.translate_in(table.input, k, scope).sql for k in table.keys]
             tick = "_we" if at_end and windowed else time_sql(self.graph, table.input, time) if time else "0::BIGINT"
             listed = [*(["_pid"] if table.id in self.plan.by_folder else []), f"{tick} AS _t"]
-            listed += [f"{normalize_key(k, t)} AS k{i}" for i, (k, t) in enumerate(zip(keys, table.types, strict=True))]
-            listed += [f"{quote_name(c)} AS v{i}" for i, c in enumerate(table.columns)]
+            listed += alias_keys(map(normalize_key, keys, table.types))
+            listed += alias_values(map(quote_name, table.columns))
             sql = f"SELECT {', '.join(listed)} FROM {view.name}"
             # rows of no time, as outer joins give them, meet nobody
             if isinstance(table, RowTable) and not keeps_unmatched(self.plan, table):
