@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pytest
 
 from headrace.coordinator import plan_file
 from headrace.state.checksums import open_json, seal_json
@@ -112,33 +111,3 @@ def test_what_was_chosen_stays(tmp_path: Path) -> None:
     other = LocalRun(STREAM + more, slots=2, path=str(tmp_path))
     assert find_exchanges(other)[1] == (1, ("n",))
     other.close()
-
-
-def test_a_checkpoint_of_before_is_placed_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One whose plan file says nothing of expressions has exchanges of results by columns, and no record of them."""
-    old = plan_file.reconcile
-
-    def begin(*arguments: Any) -> plan_file.PlanFile:
-        file = old(*arguments)
-        file.by_expressions = False
-        return file
-
-    rows = make_rows(2)
-    with monkeypatch.context() as patched:
-        patched.setattr(plan_file, "reconcile", begin)
-        run = LocalRun(STREAM + CHAIN, slots=3, path=str(tmp_path))
-    assert find_exchanges(run)[1] == (1, ("b", "n"))
-    run.push(s=rows[:120])
-    nodes = [n.name for n in run.program.nodes]
-    run.close()
-    data = open_json(run.store.read(plan_file.PATH))
-    del data["by_expressions"]
-    data["placements"] = {"flows": data["placements"]["flows"]}
-    run.store.write(plan_file.PATH, seal_json(data))
-    again = LocalRun(STREAM + CHAIN, slots=2, path=str(tmp_path))
-    assert [n.name for n in again.program.nodes] == nodes
-    again.push(s=rows[120:])
-    again.flush()
-    expected = answer_in_batch(rows)
-    assert sorted(map(repr, (r[:2] for r in again.rows("again")))) == sorted(map(repr, (r[:2] for r in expected["again"])))
-    again.close()

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.coordinator import plan_file
 from headrace.program.limits import Limits
 from headrace.session import Session
-from headrace.state.checksums import open_json, seal_json
 from headrace.testing import LocalRun
 
 STREAMS = """
@@ -158,19 +156,4 @@ def test_what_was_chosen_before_a_kill_stays(tmp_path: Path) -> None:
     again = LocalRun(STREAMS + FIRST + NEW, slots=2, path=str(tmp_path))
     assert find_keys(again, "of_s") == ("b",)
     assert again.driver.file.placed["of_s"].numbers == "measured in 2 batches"
-    again.close()
-
-
-def test_a_checkpoint_that_recorded_nothing_is_placed_as_it_was(tmp_path: Path) -> None:
-    """One of before placements were kept: its tables are placed without what was measured, as they were."""
-    run = LocalRun(STREAMS + NEW, slots=2, path=str(tmp_path))
-    push(run, 0, "u")
-    push(run, 10, "u")
-    nodes = [n.name for n in run.program.nodes]
-    run.close()
-    data = open_json(run.store.read(plan_file.PATH))
-    del data["placements"], data["sets"]
-    run.store.write(plan_file.PATH, seal_json(data))
-    again = LocalRun(STREAMS + NEW + FIRST, slots=2, path=str(tmp_path))
-    assert set(nodes) < {n.name for n in again.program.nodes}
     again.close()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headrace.dialect.duck import translate
 from headrace.partitioning.partitioning_key import PartitioningKey
-from headrace.partitioning.recognize_key import recognize_key
+from headrace.partitioning.recognize_key import find_undo, recognize_key
 from headrace.testing import LocalRun
 
 TYPES = {"tiny": "tinyint", "small": "smallint", "x": "int", "big": "bigint"}
@@ -83,6 +83,30 @@ def test_a_key_that_has_the_value_has_it(text: str) -> None:
     if key is not None and key.column is not None:
         values = [(a, b) for a, b in zip(evaluate(text), evaluate(key.text), strict=True) if a is not None]
         assert [a for a, _ in values] == [b for _, b in values], key.text
+
+
+@given(expressions)
+@settings(max_examples=300, deadline=None)
+@example("(x & 4294967040)")
+@example("(small & -65536)")
+@example("(shiftright(x, 8) + 7)")
+@example("CAST(-shiftright(tiny, 3) AS STRING)")
+@example("shiftright((x & 4294967040), 16)")
+@example("pmod(x, 4294967296)")
+@example("pmod(tiny, 256)")
+@example("floor(x / 16)")
+@example("shiftleft(x, 17)")
+@example("shiftleft(tiny, 3)")
+@example("shiftrightunsigned(small, 3)")
+@example("(100 - big)")
+def test_a_key_is_computed_of_what_tells_it(text: str) -> None:
+    """The undo of an expression has the key's values, on negative numbers too."""
+    found = find_undo(sqlglot.parse_one(text, dialect="spark"), TYPES)
+    if found is not None:
+        key, undo = found
+        rows = zip(evaluate(text), evaluate(undo.sql(dialect="spark")), evaluate(key.text), strict=True)
+        wrong = [(a, b, c) for a, b, c in rows if a is not None and b != c]
+        assert not wrong, (undo.sql(dialect="spark"), key.text)
 
 
 @pytest.mark.parametrize(

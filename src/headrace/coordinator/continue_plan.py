@@ -33,8 +33,6 @@ def continue_settings(
         retired=file.retired,
         time_zone=file.time_zone,
         partition_by=file.partition_by,
-        limited=file.limited,
-        by_expressions=file.by_expressions,
         by_folder=None if file.by_folder is None else frozenset(file.by_folder),
         placements=file.placed,
         measured=read_measured_rates(store, graph, limits.measured_batches) if grown else None,

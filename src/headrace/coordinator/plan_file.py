@@ -48,10 +48,6 @@ class PlanFile:
     late_schemas: dict[str, str] = field(default_factory=dict)
     tables: dict[str, list[list[str]]] = field(default_factory=dict)  # columns of every table there ever was
     partition_by: str | None = None  # what the user wants state partitioned by
-    limited: bool = False  # whether PARTITIONABLE BY has been obeyed from the start
-    by_expressions: bool = (
-        False  # whether exchanges of results have been placed by expressions from the start
-    )
     by_folder: list[str] | None = None  # streams whose folders are kept apart; None: not decided yet
     folders: list[str] = field(default_factory=list)  # of these, in the order of their numbers
     placements: dict[str, dict[str, Any]] = field(
@@ -162,8 +158,6 @@ def reconcile(
             time_zone=time_zone,
             tables=tables,
             partition_by=partition_by,
-            limited=True,
-            by_expressions=True,
         )
     live = {n for n, q in old.queries.items() if not q["retired"]}
     if different := _difference(old.streams, streams):
@@ -223,8 +217,6 @@ def reconcile(
         schemas=dict(old.schemas),
         tables={**old.tables, **tables},
         partition_by=old.partition_by,
-        limited=old.limited,
-        by_expressions=old.by_expressions,
         by_folder=old.by_folder or [],
         folders=old.folders,
         placements=old.placements,

@@ -18,14 +18,12 @@ A plan that fails is a fault of Headrace: the error names the two sides that do 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NoReturn
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
 from headrace.errors import InternalError
 from headrace.logical.graph import (
-    WINDOW_COLUMNS,
     Aggregate,
     Derive,
     KeyedJoin,
@@ -37,9 +35,7 @@ from headrace.logical.graph import (
 from headrace.optimizer.describe import describe_part_keys
 from headrace.optimizer.plan import Part, Plan, RowTable, Table, TransitTable
 from headrace.optimizer.trace_columns import cast_to, describe_rows
-from headrace.partitioning.partitioning_key import width_of
-from headrace.partitioning.recognize_key import is_volatile
-from headrace.partitioning.restrictions import read_restriction
+from headrace.partitioning.follow_rows import RowFollower, compute_keys
 from headrace.partitioning.row_places import SOURCE, Atoms, Place, Value, compute_value
 
 
@@ -53,6 +49,7 @@ class _Proof:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.graph = plan, plan.graph
         self.atoms = Atoms()
+        self.follower = RowFollower(plan.graph, plan.types, plan.settings.by_folder or (), self.atoms)
         self.places: dict[str, list[Place]] = {}
         self.crossed: set[str] = set()  # tables that some row comes to through an exchange
 
@@ -85,13 +82,15 @@ class _Proof:
     # -- where rows are --------------------
     def _find_places(self, relation: Relation) -> list[Place]:
         if isinstance(relation, Rows):
-            return self._read_streams(relation)
+            return self.follower.read_streams(relation)
         if isinstance(relation, Merge):
             return [
-                self._unite(relation, arm, place) for arm in relation.inputs for place in self.places[arm]
+                self.follower.unite(relation, arm, place)
+                for arm in relation.inputs
+                for place in self.places[arm]
             ]
         if isinstance(relation, Derive):
-            return [self._compute(relation, place) for place in self.places[relation.input]]
+            return [self.follower.compute(relation, place) for place in self.places[relation.input]]
         if isinstance(relation, Lookup):
             return self._look_up(relation)
         if isinstance(relation, Aggregate):
@@ -99,75 +98,27 @@ class _Proof:
         assert isinstance(relation, KeyedJoin)
         return [self._join(relation)]
 
-    def _read_streams(self, rows: Rows) -> list[Place]:
-        found = []
-        for branch in rows.branches:
-            stream = self.graph.streams[branch.stream]
-            declared = {c.lower(): t.strip().lower() for c, t in stream.columns}
-            own = {c: self.atoms.make(f"{stream.name}.{c}", t) for c, t in declared.items()}
-            types, columns = self.plan.types[rows.name], {}
-            for name, expression in branch.columns:
-                if len(rows.branches) > 1:  # made alike
-                    expression = cast_to(expression, declared.get(expression.name.lower()), types[name])
-                columns[name.lower()] = compute_value(expression, own, types[name])
-            folders = None
-            if stream.name in (self.plan.settings.by_folder or ()):
-                keys = [k.expression for k in read_restriction(stream, stream.partition_by, True).keys]
-                values = [compute_value(k, own, "").expression for k in keys]
-                folders = tuple(Value(v, self.atoms.type_of(v)) for v in values)
-            found.append(Place(SOURCE, "", folders, columns, folders is not None, folders is not None))
-        return found
-
-    def _unite(self, union: Merge, arm: str, place: Place) -> Place:
-        theirs, ours = self.plan.types[arm], self.plan.types[union.name]
-        columns = dict(place.columns)
-        for name, type_ in theirs.items():
-            if ours[name] != type_:
-                columns[name.lower()] = Value(
-                    cast_to(columns[name.lower()].expression, type_, ours[name]), ours[name]
-                )
-        return replace(place, columns=columns)
-
-    def _compute(self, relation: Derive | Aggregate, place: Place) -> Place:
-        types = self.plan.types[relation.name]
-        shown = {name.lower(): compute_value(e, place.columns, types[name]) for name, e in relation.outputs}
-        kept = {w: place.columns[w] for w in WINDOW_COLUMNS if w in place.columns and w not in shown}
-        return replace(place, columns=kept | shown)
-
     def _look_up(self, lookup: Lookup) -> list[Place]:
         parts, below = self.plan.parts.get(lookup.name, ()), self.places[lookup.input]
         table = self.plan.tables.get(parts[0].table) if parts else None
         if isinstance(table, TransitTable) and lookup.name in table.members:
-            below = [self._send_through(table, place) for place in below]
-        found = []
-        for place in below:
-            columns = {
-                c.name.lower(): place.columns[c.column.lower()] for c in lookup.visible if c.input == 0
-            }
-            columns |= self._name_unknown(lookup.name, columns)
-            kept = {w: place.columns[w] for w in WINDOW_COLUMNS if w in place.columns}
-            found.append(Place(place.level, place.table, place.hashed, kept | columns, place.by_folder))
-        return found
+            below = [self._send_through(table, lookup.input, below)]
+        return [self.follower.look_up(lookup, place) for place in below]
 
-    def _send_through(self, table: TransitTable, place: Place) -> Place:
+    def _send_through(self, table: TransitTable, name: str, places: list[Place]) -> Place:
+        shown = "; ".join(map(self.atoms.describe_place, places))
         if table.id in self.plan.by_folder:
-            if place.level != SOURCE or not place.by_folder:
-                self._refuse(
-                    f"{table.label} ({table.id}) is kept by folder",
-                    f"its rows are {self.atoms.describe_place(place)}",
-                )
-            return Place(table.level, table.id, place.hashed, place.columns, True)
-        if place.level >= table.level:
-            there = self.atoms.describe_place(place)
-            self._refuse(f"{table.label} ({table.id}) is at level {table.level}", f"its rows are {there}")
+            through = self.follower.pass_through(name, places, table.level, table.id)
+            if through is None:
+                self._refuse(f"{table.label} ({table.id}) is kept by folder", f"its rows are {shown}")
+            return through
+        if any(place.level >= table.level for place in places):
+            self._refuse(f"{table.label} ({table.id}) is at level {table.level}", f"its rows are {shown}")
+        if table.partition != tuple(range(len(table.keys))):
+            self._refuse(f"{table.label} ({table.id}) is sent by its keys", f"hashed by {table.partition}")
         self.crossed.add(table.id)
-        keys = self._compute_keys(table.keys, table.types, place)
-        return Place(table.level, table.id, self._hash(table, keys, table.types), place.columns)
-
-    def _name_unknown(self, name: str, known: object) -> dict[str, Value]:
-        """Columns of a relation of which nothing is known, as atoms."""
-        missing = {c: t for c, t in self.plan.types[name].items() if c.lower() not in known}  # type: ignore[operator]
-        return {c.lower(): self.atoms.make(f"{name}.{c}", t) for c, t in missing.items()}
+        hashed = list(zip(table.keys, table.types, strict=True))
+        return self.follower.send_through(name, hashed, table.level, table.id)
 
     # -- operators --------------------
     def _aggregate(self, relation: Aggregate) -> list[Place]:
@@ -175,30 +126,17 @@ class _Proof:
         if not self.plan.parts.get(relation.name):
             self._refuse(f"{relation.name} reads {relation.input}", "it is in no slot")
         id_ = self.plan.table_of.get(relation.name)
-        results = {f"a{i}": self.atoms.make(f"{relation.name}.a{i}", "") for i in range(len(relation.calls))}
-        results |= {
-            w: self.atoms.make(w, self.graph.window_type(relation.name))
-            for w in WINDOW_COLUMNS
-            if not relation.joint
-        }
         if id_ is None:
             keys = self._aggregate_in_place(relation, places)
-            return [self._compute(relation, replace(places[0], columns={**results, **_number(keys)}))]
+            return [self.follower.aggregate(relation, keys, places[0])]
         table = self._table(id_)
         for place in places:
-            fed = self._compute_keys(relation.keys, types.keys, place)
+            fed = compute_keys(relation.keys, types.keys, place)
             self._check_feed(relation.name, table, fed, types.keys, place)
         keys = [self.atoms.make(f"{relation.name}.k{i}", t) for i, t in enumerate(types.keys)]
         folder = id_ in self.plan.by_folder
-        there = Place(
-            table.level,
-            id_,
-            self._hash(table, keys, types.keys),
-            {**results, **_number(keys)},
-            folder,
-            folder,
-        )
-        return [self._compute(relation, there)]
+        there = Place(table.level, id_, self._hash(table, keys, types.keys), {}, folder, folder)
+        return [self.follower.aggregate(relation, keys, there)]
 
     def _aggregate_in_place(self, relation: Aggregate, places: list[Place]) -> list[Value]:
         name = relation.name
@@ -209,7 +147,7 @@ class _Proof:
                 f"its rows are {shown or 'nowhere'}, or it has a window of its own",
             )
         types, place = self.plan.aggregates[name].keys, places[0]
-        keys = self._compute_keys(relation.keys, types, place)
+        keys = compute_keys(relation.keys, types, place)
         known = place.hashed is not None and all(
             self.atoms.is_determined(v.expression, keys) for v in place.hashed
         )
@@ -227,9 +165,7 @@ class _Proof:
             if sides[0] != sides[1]:
                 one = f"{join.name} has rows of {join.inputs[0].alias} at (level, keys, by folder) {sides[0]}"
                 self._refuse(one, f"those of {join.inputs[number].alias} at {sides[1]}")
-        keys = self._name_join_keys(join, types)
-        columns = self._show_join_keys(join, keys)
-        columns |= self._name_unknown(join.name, columns)
+        keys, columns = self.follower.join(join, types, self.plan.joins[join.name].inputs)
         by_folder, hashed = tables[0].id in self.plan.by_folder, self._hash(tables[0], keys, types)
         return Place(tables[0].level, tables[0].id, hashed, columns, by_folder)
 
@@ -246,48 +182,17 @@ class _Proof:
             there = f"reads {table.id} of {table.input} by {_list(table.keys, table.types)}"
             self._refuse(f"{join.name} compares {_list(keys, types.keys)} of {given.relation}", there)
         for place in self.places[given.relation]:
-            self._check_feed(join.name, table, self._compute_keys(keys, types.keys, place), types.keys, place)
-
-    def _name_join_keys(self, join: KeyedJoin, types: Sequence[str]) -> list[Value]:
-        """An atom for each key; keys that one column of an input stands for are one."""
-        found: list[Value] = []
-        for i, type_ in enumerate(types):
-            alike = [
-                j for j in range(i) if types[j] == type_ and any(g.keys[i] == g.keys[j] for g in join.inputs)
-            ]
-            found.append(found[alike[0]] if alike else self.atoms.make(f"{join.name}.k{i}", type_))
-        return found
-
-    def _show_join_keys(self, join: KeyedJoin, keys: Sequence[Value]) -> dict[str, Value]:
-        """The columns that always have the value of a key: not those an outer join pads."""
-        types, columns = self.plan.joins[join.name], {}
-        for column in join.visible:
-            if column.input in join.kind.padded:
-                continue
-            for i, key in enumerate(join.inputs[column.input].keys):
-                if not isinstance(key, exp.Column) or key.name != column.column:
-                    continue
-                own = types.inputs[column.input][i]
-                if own == types.keys[i]:
-                    columns[column.name.lower()] = keys[i]
-                elif (width_of(types.keys[i]) or 0) > (width_of(own) or 64):
-                    columns[column.name.lower()] = self.atoms.make(column.name, own, keys[i].expression.name)
-        return columns
+            self._check_feed(join.name, table, compute_keys(keys, types.keys, place), types.keys, place)
 
     # -- what must hold --------------------
-    def _compute_keys(self, keys: Sequence[exp.Expr], types: Sequence[str], place: Place) -> list[Value]:
-        """What keys over the columns of rows are, in these types."""
-        return [compute_value(k, place.columns, t) for k, t in zip(keys, types, strict=True)]
-
     def _hash(self, table: Table, keys: Sequence[Value], types: Sequence[str]) -> tuple[Value, ...]:
         """What a table is hashed by, of the values of its keys."""
-        named, columns, found = {f"k{i}": t for i, t in enumerate(types)}, _number(keys), []
-        for key in table.partition:
-            expression = exp.column(f"k{key}") if isinstance(key, int) else parse_one(key, dialect="spark")
-            if is_volatile(expression) or any(c.name not in named for c in expression.find_all(exp.Column)):
-                self._refuse(f"{table.label} ({table.id}) has keys {list(named)}", f"is partitioned by {key}")
-            found.append(compute_value(expression, columns, self.atoms.type_of(expression, named)))
-        return tuple(found)
+        hashed = self.follower.hash_keys(table.partition, keys, types)
+        if hashed is None:
+            self._refuse(
+                f"{table.label} ({table.id}) has keys {types}", f"is partitioned by {table.partition}"
+            )
+        return hashed
 
     def _check_feed(
         self, reader: str, table: Table, keys: Sequence[Value], types: Sequence[str], place: Place
@@ -337,10 +242,6 @@ class _Proof:
             elif not self.atoms.is_determined(value.expression, [compute_value(key, place.columns, "")]):
                 return False
         return True
-
-
-def _number(keys: Sequence[Value]) -> dict[str, Value]:
-    return {f"k{i}": key for i, key in enumerate(keys)}
 
 
 def _list(keys: Sequence[exp.Expr], types: Sequence[str]) -> str:

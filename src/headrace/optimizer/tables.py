@@ -15,11 +15,10 @@ from sqlglot import exp
 
 from headrace.logical.graph import Aggregate, Graph, KeyedJoin
 from headrace.logical.progress_columns import ProgressColumns
+from headrace.partitioning.follow_rows import TableKey
 from headrace.progress.waits import Wait, Waits
 from headrace.windows import Grid, WindowSpec
 from headrace.windows.describe_window import describe_length
-
-TableKey = int | str  # the number of a key, or an expression over k0, k1, …
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from headrace.logical.graph import Aggregate, Graph, Join, Rows
 from headrace.partitioning.express_key import GIVEN
+from headrace.partitioning.follow_rows import TableKey
 from headrace.partitioning.plan_cost import DECLARED, RateStatistics
 from headrace.partitioning.requirement import Requirement, find_partition_steps
 from headrace.partitioning.restrictions import Restrictions
@@ -31,8 +32,6 @@ from headrace.partitioning.search_partitioning import (
     search_partitioning,
 )
 from headrace.partitioning.stream_partitioning import Partitioning, Types
-
-TableKey = int | str  # the number of a group-by value, or an expression over k0, k1, …
 
 
 @dataclass(frozen=True)

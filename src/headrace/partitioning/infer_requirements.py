@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from headrace.logical.graph import Aggregate, Derive, Graph, Join, Merge, Rows
 from headrace.partitioning.infer_join import JoinDescription, infer_join, trace_join
-from headrace.partitioning.recognize_key import recognize_key
+from headrace.partitioning.partitioning_key import PartitioningKey
+from headrace.partitioning.recognize_key import find_undo, recognize_key
 from headrace.partitioning.requirement import KeyView, Requirement
 from headrace.partitioning.stream_partitioning import Types
 from headrace.partitioning.trace_sources import (
@@ -118,7 +119,7 @@ def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requir
             expressions = [t.get(stream) for t in traced if not isinstance(t, str)]
             of = types.get(stream, {})
             values = [recognize_key(e, of, as_value=True) if e is not None else None for e in expressions]
-            keys = [recognize_key(e, of) if e is not None else None for e in expressions] if alone else values
+            keys = [_find_finest(e, of) if e is not None else None for e in expressions] if alone else values
             by_stream.append((stream, tuple(keys)))
         found.append(KeyView(tuple(by_stream), tuple(values) if alone and tuple(values) != by_stream[0][1] else ()))
     return Requirement(
@@ -129,6 +130,14 @@ def infer_aggregation(relation: Aggregate, views: Views, types: Types) -> Requir
         tuple(ignored),
         numbers=tuple(numbers),
     )
+
+
+def _find_finest(expression: exp.Expr, types: Mapping[str, str]) -> PartitioningKey | None:
+    """The key an expression tells apart, if it can be computed of its values; else the expression itself."""
+    key = recognize_key(expression, types)
+    if key is None or key.column is None or find_undo(expression, types) is not None:
+        return key
+    return recognize_key(expression, types, as_value=True)
 
 
 def collect_types(graph: Graph, given: GivenRows | None = None) -> dict[str, dict[str, str]]:

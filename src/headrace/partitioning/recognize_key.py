@@ -5,6 +5,9 @@ remainders of integers by literals, prefixes of strings, truncations of timestam
 these, what loses nothing (`x + 7`, `-x`, `~x`, casts to wider integers or to text). `x / 60` is no division of
 integers in Spark but of doubles; `floor(x / 60)` and `CAST(x / 60 AS INT)` are recognised where doubles are exact,
 for integers of at most 32 bits. The rest is opaque.
+
+An expression that tells apart what a key does may have other values: x >> 8 has not those of x & -256. How the key is
+computed of it is its *undo*: (v << 8). So whoever has x >> 8 finds rows that were hashed by x & -256, or by anything coarser.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import sqlglot
 from sqlglot import exp
 
 from headrace.partitioning.coarsening import (
@@ -20,6 +24,7 @@ from headrace.partitioning.coarsening import (
     Coarsening,
     Constant,
     DelimitedPrefix,
+    FloorDivision,
     Identity,
     Remainder,
     TextPrefix,
@@ -44,6 +49,7 @@ from headrace.partitioning.partitioning_key import (
 
 _NAMES = {"YYYY": "YEAR", "YY": "YEAR", "MM": "MONTH", "MON": "MONTH", "DD": "DAY"}
 _EXACT_DOUBLE = 32
+_NAMES_OF_WIDTHS = {0: "STRING", 8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 _DEEPEST = 60  # operators, one inside the other
 
 
@@ -60,6 +66,7 @@ class _Reading:
     shift: int | None = 0
     value_width: int = 0  # bits of the value, if it is an integer
     mask: int = -1  # as written
+    undo: str | None = "_v"  # the coarsening of the column, computed of the value; None: nobody knows how
 
     @property
     def width(self) -> int:
@@ -70,9 +77,20 @@ class _Reading:
         """Whether the coarsening of the column is the value."""
         return self.shift == 0 and (not self.width or -1 << self.width - 1 <= self.mask < 1 << self.width - 1)
 
-    def become(self, coarsening: Coarsening, shift: int | None = 0, value_width: int | None = None, mask: int = -1) -> _Reading:
+    def become(
+        self,
+        coarsening: Coarsening,
+        shift: int | None = 0,
+        value_width: int | None = None,
+        mask: int = -1,
+        undo: str | None = "_v",
+    ) -> _Reading:
         value_width = self.value_width if value_width is None else value_width
-        return replace(self, coarsening=coarsening, shift=shift, value_width=value_width, mask=mask)
+        return replace(self, coarsening=coarsening, shift=shift, value_width=value_width, mask=mask, undo=undo)
+
+    def before(self, step: str) -> str | None:
+        """How the coarsening is computed after a step that `step` takes back."""
+        return None if self.undo is None else self.undo.replace("_v", f"({step})")
 
 
 def recognize_key(expression: exp.Expr, types: Mapping[str, str], as_value: bool = False) -> PartitioningKey | None:
@@ -91,6 +109,29 @@ def recognize_key(expression: exp.Expr, types: Mapping[str, str], as_value: bool
         return None
     exact = is_exact_type(reading.type)
     return make_key(reading.column, reading.coarsening, width_of(reading.type) or 64, exact)
+
+
+def find_undo(
+    expression: exp.Expr, types: Mapping[str, str], value: exp.Expr | None = None
+) -> tuple[PartitioningKey, exp.Expr] | None:
+    """The member of the lattice that an expression tells apart, and how it is computed of the expression, or of a column
+    with its value; None if the expression is no such member, or that is not known.
+    """
+    if is_volatile(expression) or expression.find(exp.Column) is None or is_deep(expression):
+        return None
+    reading = _read(expression, {c.lower(): (c, t) for c, t in types.items()})
+    if reading is None or reading.undo is None or isinstance(reading.coarsening, Constant):
+        return None
+    key = make_key(reading.column, reading.coarsening, reading.width or 64, is_exact_type(reading.type))
+    text = reading.undo
+    if text != "_v":
+        divided = isinstance(reading.coarsening, (TruncatedDivision, FloorDivision))
+        type_ = "timestamp" if isinstance(reading.coarsening, TimeTruncation) else "bigint" if divided else reading.type
+        text = f"CAST({text} AS {type_})"
+    computed = sqlglot.parse_one(text, dialect="spark").transform(
+        lambda node: (value or exp.paren(expression)).copy() if isinstance(node, exp.Column) else node
+    )
+    return key, computed
 
 
 def is_deep(expression: exp.Expr) -> bool:
@@ -157,7 +198,8 @@ def _read_division(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Read
     make = make_floor_division if floor else make_truncated_division
     coarsening = make(divisor, inner.width)
     known = isinstance(coarsening, (TruncatedDivision, Identity))
-    return inner.become(coarsening, 0 if known else None, 64)
+    undo = f"(_v * {-coarsening.mask})" if isinstance(coarsening, BitMask) else "_v"  # a power of two
+    return inner.become(coarsening, 0 if known else None, 64, undo=undo)
 
 
 def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading | None:
@@ -166,7 +208,8 @@ def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading 
             inner, mask = _read_integer(value, columns), read_integer_literal(literal)
             if mask is not None and (bits := _bits_of(inner)) is not None and inner is not None and inner.shift is not None:
                 kept, wide = bits & (mask << inner.shift), max(inner.value_width, _width_of_literal(literal))
-                return inner.become(make_mask(kept, inner.width), inner.shift, wide, kept)
+                undo = _undo_mask(kept, inner.width, f"(_v << {inner.shift})" if inner.shift else "_v")
+                return inner.become(make_mask(kept, inner.width), inner.shift, wide, kept, undo)
         return None
     unsigned = isinstance(e, exp.Anonymous) and e.name.lower() == "shiftrightunsigned"
     if not (unsigned and len(e.expressions) == 2) and not isinstance(e, (exp.BitwiseRightShift, exp.BitwiseLeftShift)):
@@ -180,12 +223,27 @@ def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading 
     by %= wide  # as Java does
     if isinstance(e, exp.BitwiseLeftShift):
         plain = isinstance(inner.coarsening, Identity) and inner.is_value
-        return inner.become(make_mask((1 << (wide - by)) - 1, inner.width), None, wide) if plain else None
+        kept = (1 << (wide - by)) - 1
+        undo = _undo_mask(kept, inner.width, f"shiftrightunsigned(_v, {by})")
+        return inner.become(make_mask(kept, inner.width), None, wide, undo=undo) if plain else None
     if unsigned:
         plain = isinstance(inner.coarsening, Identity) and inner.is_value
-        return inner.become(make_mask(-1 << by, inner.width), None, wide) if plain else None
+        undo = _undo_mask(-1 << by, inner.width, f"(_v << {by})")
+        return inner.become(make_mask(-1 << by, inner.width), None, wide, undo=undo) if plain else None
     shift = inner.shift + by
-    return inner.become(make_mask(bits & (-1 << shift), inner.width), shift, wide, bits & (-1 << shift))
+    kept = bits & (-1 << shift)
+    undo = _undo_mask(kept, inner.width, f"(_v << {shift})")
+    return inner.become(make_mask(kept, inner.width), shift, wide, kept, undo)
+
+
+def _undo_mask(kept: int, width: int, value: str) -> str | None:
+    """The mask of a column from `x & kept`, where that may keep bits beyond the column, which are copies of its sign."""
+    least = 1 << width - 1
+    if -least <= kept < least:
+        return value
+    if width == 64:
+        return None  # such bits are shifted away
+    return f"(({value} & {least - 1}) - CASE WHEN {value} BETWEEN 0 AND {least - 1} THEN 0 ELSE {least} END)"
 
 
 def _bits_of(reading: _Reading | None) -> int | None:
@@ -204,7 +262,9 @@ def _read_remainder(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Rea
         return None
     make, wide = make_modulus if pmod else make_remainder, max(inner.value_width, _width_of_literal(by))
     if isinstance(inner.coarsening, Identity):
-        return inner.become(make(divisor, inner.width), None if pmod else 0, wide)
+        unsigned, least = pmod and divisor >= 1 << inner.width, 1 << inner.width - 1
+        undo = f"(_v - CASE WHEN _v >= {least} THEN {divisor} ELSE 0 END)" if unsigned else "_v"
+        return inner.become(make(divisor, inner.width), None if pmod else 0, wide, undo=undo)
     if isinstance(inner.coarsening, Remainder) and inner.coarsening.divisor % divisor == 0:
         return inner.become(make(divisor, inner.width), None if pmod else 0, wide)
     return None
@@ -215,13 +275,24 @@ def _read_lossless(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Read
     if isinstance(e, (exp.Add, exp.Sub, exp.BitwiseXor)):
         for value, literal in ((e.this, e.expression), (e.expression, e.this)):
             if read_integer_literal(literal) is not None and (inner := _read_integer(value, columns)) is not None:
-                return inner.become(inner.coarsening, None, max(inner.value_width, _width_of_literal(literal)))
+                undo, wide = inner.before(_undo_sum(e, literal)), max(inner.value_width, _width_of_literal(literal))
+                return inner.become(inner.coarsening, None, wide, undo=undo)
     if isinstance(e, (exp.Neg, exp.BitwiseNot)) and (inner := _read_integer(e.this, columns)) is not None:
-        return inner.become(inner.coarsening, None)
+        return inner.become(inner.coarsening, None, undo=inner.before("- _v" if isinstance(e, exp.Neg) else "~ _v"))
     if isinstance(e, exp.Cast):
         found = _read(e.this, columns)
         return _cast(found, _type_name(e)) if found is not None else None
     return None
+
+
+def _undo_sum(e: exp.Expr, literal: exp.Expr) -> str:
+    """What takes back that a literal was added, subtracted, subtracted from, or compared bit by bit."""
+    text = literal.sql(dialect="spark")
+    if isinstance(e, exp.BitwiseXor):
+        return f"_v ^ ({text})"
+    if isinstance(e, exp.Add):
+        return f"_v - ({text})"
+    return f"_v + ({text})" if e.expression is literal else f"({text}) - _v"
 
 
 def _cast(inner: _Reading, to: str) -> _Reading | None:
@@ -230,14 +301,16 @@ def _cast(inner: _Reading, to: str) -> _Reading | None:
     if inner.width:
         least = inner.width if isinstance(inner.coarsening, Identity) else max(inner.width, 32)
         if (width_of(to) or 0) >= (least if inner.is_value else inner.value_width or 64):
-            return replace(inner, value_width=width_of(to) or 0)
-        return inner.become(inner.coarsening, None, 0) if to == "string" else None
+            undo = inner.undo if inner.undo == "_v" else inner.before(f"CAST(_v AS {_NAMES_OF_WIDTHS[inner.value_width]})")
+            return replace(inner, value_width=width_of(to) or 0, undo=undo)
+        undo = inner.before(f"CAST(_v AS {_NAMES_OF_WIDTHS[inner.value_width]})")
+        return inner.become(inner.coarsening, None, 0, undo=undo) if to == "string" else None
     if inner.type == "boolean" and to in ("int", "bigint", "string"):
-        return inner.become(inner.coarsening, None)
+        return inner.become(inner.coarsening, None, undo=inner.before("CAST(_v AS BOOLEAN)"))
     if inner.type == "date" and to in ("timestamp", "timestamp_ntz") and inner.shift == 0:
-        return inner
+        return replace(inner, undo=inner.before("CAST(_v AS DATE)"))
     if inner.type == "date" and to == "string" and isinstance(inner.coarsening, Identity):
-        return inner.become(inner.coarsening, None)
+        return inner.become(inner.coarsening, None, undo=inner.before("CAST(_v AS DATE)"))
     return None
 
 
@@ -283,7 +356,9 @@ def _read_time(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading 
     step = make_truncation(unit, inner.type == "date")
     both = meet(inner.coarsening, step)
     if isinstance(inner.coarsening, (Identity, TimeTruncation)) and both in (inner.coarsening, step):
-        return inner.become(both)
+        undo = "_v" if isinstance(both, Identity) else f"date_trunc('{unit}', _v)"
+        plain = isinstance(e, exp.TimestampTrunc) or inner.type != "timestamp_ntz"  # a day is one of the session's zone
+        return inner.become(both, undo=undo if plain else None)
     return None
 
 
@@ -317,4 +392,4 @@ def _type_name(cast: exp.Expr) -> str:
     return str(cast.args["to"].sql(dialect="spark")).lower()
 
 
-__all__ = ["is_volatile", "read_integer_literal", "recognize_key"]
+__all__ = ["find_undo", "is_volatile", "read_integer_literal", "recognize_key"]

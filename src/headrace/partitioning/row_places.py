@@ -6,7 +6,8 @@ dropped, so a place never forgets what was hashed, whether or not a column still
 
 * Are rows that are equal in some values together? They are if each hashed value is determined by these: it is one of them, a
   coarser function of one (`coarsening.py`), or a function all of whose parts are determined.
-* Does another hash give the same mini-partition? It does if the same values are hashed, in the same order and types.
+* Does another hash give the same mini-partition? It does if the same values are hashed, in the same order and types. What to
+  hash, of columns that have other values, `express` says: x & -256 is (k << 8) where k is x >> 8 (`find_undo`).
 
 A *narrow* atom is an integer column that was compared in a wider type: as a value it is the wide atom, in its own type.
 """
@@ -20,9 +21,14 @@ from sqlglot import exp
 
 from headrace.dialect.duck import translate
 from headrace.errors import HeadraceError
-from headrace.partitioning.coarsening import is_coarser
-from headrace.partitioning.partitioning_key import PartitioningKey, is_exact_type, write_coarsening
-from headrace.partitioning.recognize_key import is_volatile, recognize_key
+from headrace.partitioning.coarsening import find_remaining_step, is_coarser
+from headrace.partitioning.partitioning_key import (
+    PartitioningKey,
+    is_exact_type,
+    needs_quotes,
+    write_coarsening,
+)
+from headrace.partitioning.recognize_key import find_undo, is_volatile, recognize_key
 
 SOURCE = -1  # the level of rows that no exchange has carried yet
 
@@ -87,6 +93,63 @@ class Atoms:
         parts = [part for part in value.iter_expressions() if part.find(exp.Column) is not None]
         return bool(parts) and all(self.is_determined(part, exact) for part in parts)
 
+    def express(self, value: Value, columns: Mapping[str, Value]) -> exp.Expr | None:
+        """A value computed of columns, in its type; None if they do not tell it."""
+        types = {name: column.type for name, column in columns.items()}
+        same = next((name for name, column in columns.items() if self.same(column, value)), None)
+        if same is not None:
+            return exp.column(same, quoted=needs_quotes(same))
+        found, lattice = self._express(value.expression, columns, types)
+        if found is None or self.type_of(found, types) == value.type:
+            return found
+        if not lattice or (value.type and not self.type_of(found, types)):
+            return None
+        to = exp.DataType.build(value.type, dialect="spark") if value.type else None
+        return exp.TryCast(this=found, to=to) if to is not None else found  # as Spark's CAST is read
+
+    def _express(
+        self, value: exp.Expr, columns: Mapping[str, Value], types: Mapping[str, str]
+    ) -> tuple[exp.Expr | None, bool]:
+        """A value, but perhaps in another type, and whether it is a member of the lattice."""
+        value = self._normalize(value)
+        key = recognize_key(value, self.types, as_value=True)
+        if value.find(exp.Column) is None:
+            return value, False
+        if key is None:
+            return None, False
+        if key.column is not None:
+            for name, column in columns.items():
+                undo = find_undo(
+                    self._normalize(column.expression),
+                    self.types,
+                    exp.column(name, quoted=needs_quotes(name)),
+                )
+                if undo is None or not _is_function(key, undo[0]):
+                    continue
+                step = find_remaining_step(undo[0].coarsening, key.coarsening, key.width)
+                if step is not None:
+                    return write_coarsening(undo[1], step), True
+            return None, True
+        same = next(
+            (
+                n
+                for n, c in columns.items()
+                if self._normalize(c.expression) == value and is_exact_type(c.type)
+            ),
+            None,
+        )
+        if same is not None:
+            return exp.column(same, quoted=needs_quotes(same)), False
+        found = value.copy()
+        for part in list(found.iter_expressions()):
+            if part.find(exp.Column) is None:
+                continue
+            inner, _ = self._express(part, columns, types)
+            if inner is None or self.type_of(inner, types) != self.type_of(part):
+                return None, False
+            part.replace(inner if isinstance(inner, (exp.Column, exp.Func)) else exp.paren(inner))
+        return (found, False) if not isinstance(found, exp.Column) else (None, False)
+
     def type_of(self, expression: exp.Expr, types: Mapping[str, str] | None = None) -> str:
         """Spark's type of an expression; nothing where it is not known here."""
         try:
@@ -105,7 +168,8 @@ class Atoms:
             return value
         text = f"{value.sql(dialect='spark')}{inside}"
         if text not in self._spelled:
-            key = recognize_key(value, self.types, as_value=True)
+            value = value.transform(self._redo)
+            key = self._read(value)
             found = self._write(key) if key is not None and key.column is not None else None
             # where it is a part, its type counts too: 2 * x has not the room of 2 * bigint(x)
             if found is None or (inside and self.type_of(found) != self.type_of(value)):
@@ -114,6 +178,25 @@ class Atoms:
                     part.replace(self._normalize(part, inside=True))
             self._spelled[text] = found
         return self._spelled[text].copy()
+
+    def _read(self, value: exp.Expr) -> PartitioningKey | None:
+        """The key whose value this is: what needs no undo is one."""
+        key, itself = recognize_key(value, self.types, as_value=True), exp.column("_v")
+        undo = find_undo(value, self.types, itself) if key is not None and key.column is None else None
+        return undo[0] if undo is not None and undo[1] == itself else key
+
+    def _redo(self, value: exp.Expr) -> exp.Expr:
+        """The undo of an expression is the key that it tells apart."""
+        if isinstance(value, exp.Cast):
+            for part in value.find_all(*_UNDONE):
+                undo = (
+                    find_undo(part, self.types)
+                    if part is not value and part.find(exp.Column) is not None
+                    else None
+                )
+                if undo is not None and _strip(undo[1]) == _strip(value):
+                    return exp.paren(undo[0].expression)
+        return value
 
     def _write(self, key: PartitioningKey) -> exp.Expr:
         column = str(key.column)
@@ -139,6 +222,17 @@ class Atoms:
         return (
             f"{where} by {'folders of' if place.by_folder else 'the hash of'} {self.describe(place.hashed)}"
         )
+
+
+_UNDONE = (exp.Binary, exp.Unary, exp.Func, exp.Column)
+
+
+def _strip(value: exp.Expr) -> exp.Expr:
+    """An expression without its brackets, to be compared."""
+    bare = value.copy().unnest()
+    for brackets in list(bare.find_all(exp.Paren)):
+        brackets.replace(brackets.unnest())
+    return bare
 
 
 def _is_function(key: PartitioningKey, of: PartitioningKey) -> bool:

@@ -9,7 +9,7 @@ from headrace.dialect.sql_quotes import quote_name
 from headrace.logical.graph import Join, KeyedJoin
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_rules import AT_END, wait_for
-from headrace.optimizer.place_relations import find_implied
+from headrace.optimizer.keep_rows import find_implied
 from headrace.optimizer.plan import Plan, RowTable
 from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds
 from headrace.physical.lowering import Lowering, SlotView

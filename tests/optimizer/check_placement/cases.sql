@@ -5,7 +5,7 @@ CREATE QUERY j AS SELECT tcp.ts, tcp.srcIP, udp.len FROM tcp JOIN udp ON tcp.src
 CREATE QUERY per AS SELECT srcIP, sum(len) AS s FROM j [RANGE 1 MINUTE] GROUP BY srcIP;
 -- =>
 -- j$1: level 0 of t0, by CAST(`tcp.srcIP` AS BIGINT)
--- j: level 0 of t0, by srcIP
+-- j: level 0 of t0, by CAST(srcIP AS BIGINT)
 -- per: level 0 of t2, by CAST(srcIP AS BIGINT)
 -- exchange 1 to t0 by (`srcIP`): rows of tcp meet the others of j
 -- exchange 1 to t1 by (`srcIP`): rows of udp meet the others of j

@@ -73,7 +73,7 @@ CREATE QUERY top AS SELECT srcIP, max(n) AS m FROM both [RANGE 1 HOUR] GROUP BY 
 -- b: level 0 of t1, by srcIP
 -- both$1: level 0 of t0, by srcIP
 -- both$2: level 0 of t1, by srcIP
--- both: level 0 of t0, by nobody knows
+-- both: level 0 of t0, by CAST(srcIP AS INT)
 -- both: level 0 of t1, by srcIP
 -- top: level 1 of t2, by srcIP
 -- exchange 1 to t0 by (srcIP): groups of tcp come from every source task
@@ -227,7 +227,7 @@ CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM tcp AS a JOIN udp AS b ON
 CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP;
 -- =>
 -- pairs$1: level 0 of t0, by CAST(`a.srcIP` AS BIGINT)
--- pairs: level 0 of t0, by srcIP
+-- pairs: level 0 of t0, by CAST(srcIP AS BIGINT)
 -- sums: level 0 of t2, by CAST(srcIP AS BIGINT)
 -- exchange 1 to t0 by (`srcIP`): rows of tcp meet the others of pairs
 -- exchange 1 to t1 by (`srcIP`): rows of udp meet the others of pairs
@@ -299,7 +299,7 @@ CREATE QUERY apart AS SELECT x.ts, x.a, y.n FROM one AS x JOIN wide AS y ON x.a 
 CREATE QUERY other AS SELECT x.ts, x.len, y.n FROM one AS x JOIN one AS z ON x.len = z.len AND z.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts JOIN wide AS y ON x.len = y.n AND y.ts BETWEEN x.ts - INTERVAL 1 MINUTE AND x.ts;
 -- =>
 -- apart$1: level 0 of t0, by CAST(`x.a` AS BIGINT)
--- apart: level 0 of t0, by a
+-- apart: level 0 of t0, by CAST(a AS BIGINT)
 -- other$1: level 0 of t2, by x.len
 -- other: level 0 of t2, by len
 -- exchange 1 to t0 by (`a`): rows of one meet the others of apart
