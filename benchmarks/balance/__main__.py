@@ -2,6 +2,7 @@
 
 python -m benchmarks.balance run [NAME …]               simulate, into benchmarks/balance/results/NAME.json
 python -m benchmarks.balance live [WORKLOAD:POLICY …]   on Spark, standalone, two executors pinned to a core each
+python -m benchmarks.balance slow [RUNS]                a process that wants one core: slots as many as cores, and finer
 python -m benchmarks.balance rivals [STREAM …]          Headrace, Spark's own streaming and Flink on smaller batches of the same
 python -m benchmarks.balance overhead [PAIRS]           static and headrace in turn on an even load
 python -m benchmarks.balance limits [ROWS [BATCHES]]    bursts with and without --absorb, little memory with and without turns
@@ -36,6 +37,8 @@ def main(arguments: list[str]) -> None:
             print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
     elif command == ["live"]:
         run_live(rest or LIVE)
+    elif command == ["slow"]:
+        run_slow(int(rest[0]) if rest else 3)
     elif command == ["rivals"]:
         run_rivals(rest or ["even", "zipf", "focused"])
     elif command == ["overhead"]:
@@ -80,6 +83,28 @@ def keep_run(found: dict[str, Any]) -> None:
     write_result(f"live-{found['workload']}-{found['policy']}", found)
     seconds = sorted(b["seconds"] for b in found["batches"][5:])
     print(f"{found['workload']} {found['policy']}: {seconds[len(seconds) // 2]:.2f} s a batch", flush=True)
+
+
+def run_slow(runs: int) -> None:
+    """One slow executor: who gains by which means, in turn."""
+    from benchmarks.balance.live_runs import LiveCase, open_spark, run_cases
+    from benchmarks.balance.pinned_cluster import pinned_cluster
+
+    ways = [(2, "static", None), (2, "headrace", None), (8, "static", None), (8, "headrace", None)]
+    ways += [(8, "static", "10 seconds"), (32, "static", None), (32, "headrace", None)]
+    found: list[dict[str, Any]] = []
+
+    def keep(run: dict[str, Any]) -> None:
+        slots, _, absorb = ways[len(found) % len(ways)]
+        found.append(run | {"slots": slots, "absorb": absorb})
+        print(slots, run["policy"], absorb, [b["seconds"] for b in run["batches"]], flush=True)
+        write_result("slow-executor", {"rows": found})
+
+    with pinned_cluster(FOLDER / "cluster") as url:
+        spark = open_spark(url)
+        cases = [LiveCase("even", policy, batches=20, slots=slots, compete=True, absorb=absorb) for slots, policy, absorb in ways]
+        run_cases(spark, cases * runs, FOLDER, keep)
+        spark.stop()
 
 
 def run_rivals(streams: list[str]) -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from benchmarks.balance.simulate import PaperCluster
 from headrace.network.comparison_figures import Line, draw_lines
 
 ROOT = Path(__file__).parents[2]
@@ -17,14 +18,22 @@ RESULTS = Path(__file__).parent / "results"
 def draw() -> None:
     """Everything there are results for; a table replaces what stands between its marks in the page."""
     from benchmarks.balance.draw_live import (
+        draw_moves,
         limits_table,
         live_table,
         overhead_table,
         rescales_table,
         rivals_table,
+        slow_table,
     )
 
-    live = {"live-rivals": rivals_table, "live-overhead": overhead_table, "rescales": rescales_table, "live-limits": limits_table}
+    live = {
+        "live-rivals": rivals_table,
+        "live-overhead": overhead_table,
+        "rescales": rescales_table,
+        "live-limits": limits_table,
+        "slow-executor": slow_table,
+    }
     text = PAGE.read_text(encoding="utf-8")
     for name, make in (PARTS | live).items():
         file = RESULTS / f"{name}.json"
@@ -32,6 +41,7 @@ def draw() -> None:
             text = put_table(text, name, make(json.loads(file.read_text())))
     if list(RESULTS.glob("live-even-*.json")):
         text = put_table(text, "live", live_table(RESULTS))
+        draw_moves(RESULTS, FIGURES)
     PAGE.write_text(text, encoding="utf-8")
 
 
@@ -99,11 +109,17 @@ def one_loaded(data: dict[str, Any]) -> str:
 def many_loaded(data: dict[str, Any]) -> str:
     rows = data["rows"]
     xs = [r["loaded"] for r in rows]
-    names = ("static", "flux-load", "headrace")
+    names, c = ("static", "flux-load", "headrace"), PaperCluster()
     series = {name: (xs, [r[name] for r in rows]) for name in names}
+    possible = [(c.nodes - x * (1 - c.loaded_share)) / (c.row_seconds + c.produce_seconds) for x in xs]
+    series["all machines together"] = (xs, possible)
     title = "Steady state by number of loaded machines (Fig. 7)"
     draw_lines(FIGURES / "balance-fig07.svg", title, "loaded machines", "rows per second", series)
-    return markdown(["loaded", *names], [[str(r["loaded"]), *(_power(r[n]) for n in names)] for r in rows])
+    table = []
+    for r, most in zip(rows, possible, strict=True):
+        cells = [f"{_power(r[n])}, {r[n + ' moves']} moves" if n != "static" else _power(r[n]) for n in names]
+        table.append([str(r["loaded"]), *cells, _power(most)])
+    return markdown(["loaded", *names, "all machines together"], table)
 
 
 def collection_times(data: dict[str, Any]) -> str:
@@ -130,13 +146,48 @@ def memory_lost(data: dict[str, Any]) -> str:
     return _runs_table(data)
 
 
+def lost_again(data: dict[str, Any]) -> str:
+    """In three parts: before, between and after."""
+    title = "Half of the memory lost at 1 s, on a second machine at 60 s; the first has its own back at 120 s"
+    series: dict[str, Line] = {}
+    for name, run in data.items():
+        series[name] = ([t + 1 for t in range(len(run["throughput"]))], run["throughput"])
+    draw_lines(FIGURES / "balance-lost-again.svg", title, "seconds", "rows per second", series)
+    table = []
+    for name, run in data.items():
+        cells = []
+        for start in (0, 60, 120):
+            rows = run["throughput"][start : start + 60]
+            cells += [_power(sum(rows) / 60), _steady_at({"throughput": rows})]
+        table.append([name, *cells, str(run["moved"])])
+    head = ["policy", *(f"{what}{part}" for part in ("", ", second", ", room again") for what in ("rows/s", "steady from"))]
+    return markdown([*head, "moves"], table)
+
+
 def many_lost(data: dict[str, Any]) -> str:
     names = ("static", "flux-memory", "headrace")
     table = []
-    for r in data["rows"]:
+    rows = data["rows"]
+    series = {name: ([r["perturbed"] for r in rows], [r[name] for r in rows]) for name in names}
+    title = "Steady state by number of machines with half of their memory (section 6.2)"
+    draw_lines(FIGURES / "balance-section62.svg", title, "machines", "rows per second", series)
+    for r in rows:
         cells = [f"{_power(r[n])}, {_power(1e6 * r[n + ' latency'])} µs" for n in names]
         table.append([str(r["perturbed"]), *cells])
     return markdown(["machines", *names], table)
+
+
+def mixed_loads(data: dict[str, Any]) -> str:
+    """Means of the whole run and of its last twenty seconds, the worst second, and moves."""
+    names = ("static", "flux-load", "flux-memory", "hybrid", "headrace")
+    table = []
+    for r in data["rows"]:
+        for name in names:
+            mean, last, latency, worst = r[name]
+            label = f"{r['loaded']} loaded, {r['lost']} short of memory" if name == "static" else ""
+            cells = [_power(mean), _power(last), _power(worst), f"{_power(1e6 * latency)} µs"]
+            table.append([label, name, *cells, str(r[name + " moves"])])
+    return markdown(["machines", "policy", "rows/s", "at the end", "worst second", "latency", "moves"], table)
 
 
 def micro_batches(data: dict[str, Any]) -> str:
@@ -162,7 +213,9 @@ PARTS = {
     "many-loaded": many_loaded,
     "collection-times": collection_times,
     "memory-lost": memory_lost,
+    "lost-again": lost_again,
     "many-lost": many_lost,
+    "mixed-loads": mixed_loads,
     "micro-batches": micro_batches,
     "scale": scale,
 }

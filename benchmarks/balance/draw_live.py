@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.balance.draw_balance import markdown
+from benchmarks.balance.live_runs import LOADED_FROM
 from benchmarks.balance.simulate.batch_mode import schedule_slots
+from headrace.network.comparison_figures import Line, draw_lines
 
 CORES = 2
 WARM = 6  # batches before the ones that count
@@ -76,6 +78,55 @@ def live_table(folder: Path) -> str:
             table.append([label, policy, *cells, moves, f"{run['move_cost']:.2f}" if run["moves"] else ""])
     head = ["workload", "policy", "batch, s", "× static", "× even", "slots on two cores, s", "× static", "imbalance", "of CPU"]
     return markdown([*head, "moves in batches", "batch with moves"], table)
+
+
+def slow_table(data: dict[str, Any]) -> str:
+    """Medians over all runs of a way: batches before and after the process starts, and how even the cores were."""
+    ways: dict[tuple[int, str, str], list[dict[str, Any]]] = {}
+    for run in data["rows"]:
+        way = run["slots"], run["policy"], f"--absorb '{run['absorb']}'" if run["absorb"] else ""
+        ways.setdefault(way, []).append(run)
+    table = []
+    for (slots, policy, absorb), runs in ways.items():
+        after = [b for run in runs for b in run["batches"][LOADED_FROM + WITHIN :]]
+        before = statistics.median(b["seconds"] for run in runs for b in run["batches"][WARM:LOADED_FROM])
+        loaded = statistics.median(b["seconds"] for b in after)
+        fullest = statistics.median(find_fuller_core(b) for b in after)
+        moves = statistics.median(sum(b["moves"] for b in run["batches"]) for run in runs)
+        seconds = [f"{before:.2f}", f"{loaded:.2f}", f"{fullest:.2f}"]
+        table.append([str(slots), f"{policy} {absorb}".strip(), *seconds, f"{moves:.0f}"])
+    head = ["slots", "policy", "batch before, s", "batch with the process, s", "fuller core over the mean", "moves"]
+    return markdown(head, table)
+
+
+def find_fuller_core(batch: dict[str, Any]) -> float:
+    """The seconds of the core that was longer busy with slots, over the mean of both: nothing that gives the same slots to other
+    cores can make them faster than this.
+    """
+    spent = [0.0] * CORES
+    for seconds, core in zip(batch["slots"], batch["on"], strict=True):
+        spent[core] += seconds
+    return max(spent) / statistics.fmean(spent)
+
+
+def draw_moves(folder: Path, figures: Path) -> None:
+    """Fig. 6 on Spark: rows per second batch by batch, without and with moves."""
+    titles = {
+        "focused": "90 % of the rows on two of 128 mini-partitions",
+        "competing": f"A process wants one core from batch {LOADED_FROM} on",
+    }
+    for workload, title in titles.items():
+        series: dict[str, Line] = {}
+        for policy in ("static", "headrace"):
+            file = folder / f"live-{workload}-{policy}.json"
+            if not file.exists():
+                break
+            run = json.loads(file.read_text())
+            moves = sum(b["moves"] for b in run["batches"])
+            name = f"{policy}, {moves} moves" if moves else policy
+            series[name] = ([*range(len(run["batches"]))], [run["rows"] / b["seconds"] for b in run["batches"]])
+        if len(series) == 2:
+            draw_lines(figures / f"balance-live-{workload}.svg", f"{title}, on Spark", "batches", "rows per second", series)
 
 
 def rivals_table(data: dict[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from benchmarks.balance.simulate import (
     BatchCluster,
     CpuLoad,
+    Disturbance,
     MemoryLoss,
     PaperCluster,
     TupleRun,
@@ -21,11 +21,13 @@ from benchmarks.balance.simulate import (
     spread_80_20,
     spread_evenly,
 )
-from headrace.balance.policies import POLICIES, FluxSettings, flux_load
+from headrace.balance.find_policy import find_policy
+from headrace.balance.policies import POLICIES
 
 LARGE_STATE = PaperCluster(pids_per_node=128, state_rows=75_000)  # section 6.2: 6 MB each
 HALF = 512e6
-DELTAS = (0.01, 0.25, 0.5)
+DELTAS = (0.01, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0)
+MACHINES = (1, 4, 8, 16, 24, 32)
 
 
 def buffer_sizes() -> dict[str, Any]:
@@ -71,18 +73,18 @@ def many_loaded() -> dict[str, Any]:
     c = PaperCluster()
     order = np.random.default_rng(0).permutation(c.nodes)
     rows = []
-    for count in (1, 8, 32):
+    for count in MACHINES:
         row: dict[str, Any] = {"loaded": count}
         for name in ("static", "flux-load", "headrace"):
             loads = (CpuLoad(tuple(int(n) for n in order[:count]), 0.0),)
-            run = simulate_tuples(c, POLICIES[name], spread_evenly(c), loads, 30.0, step=0.005)
-            row[name], row[name + " moves"] = run.mean_throughput(22.0), run.moved
+            run = simulate_tuples(c, POLICIES[name], spread_evenly(c), loads, 60.0, step=0.01)
+            row[name], row[name + " moves"] = run.mean_throughput(40.0), run.moved
         rows.append(row)
     return {"rows": rows}
 
 
 def collection_times() -> dict[str, Any]:
-    """Fig. 8: an 80/20 workload by δ_min, without and with load on eight machines."""
+    """Fig. 8: an 80/20 workload by δ_min, without and with load on eight machines; 60 s, as in the text."""
     c = PaperCluster()
     shares = spread_80_20(c, 1)
     hot = int(np.argmax(shares)) // c.pids_per_node
@@ -90,39 +92,58 @@ def collection_times() -> dict[str, Any]:
     found: dict[str, Any] = {"deltas": DELTAS}
     for label, loads in (("unloaded", ()), ("loaded", eight)):
         for name in ("static", "headrace"):
-            run = simulate_tuples(c, POLICIES[name], shares, loads, 20.0, step=0.005)
+            run = simulate_tuples(c, POLICIES[name], shares, loads, 60.0, step=0.005)
             found[f"{name}, {label}"] = [run.mean_throughput()]
             found[f"{name}, {label}, moves"] = run.moved
         runs = []
         for delta in DELTAS:
-            policy = partial(flux_load, settings=FluxSettings(delta_min=delta))
-            runs.append(simulate_tuples(c, policy, shares, loads, 20.0, step=0.005))
+            policy = find_policy(f"flux-load:delta_min={delta}")
+            runs.append(simulate_tuples(c, policy, shares, loads, 60.0, step=0.005))
         found[f"flux-load, {label}"] = [r.mean_throughput() for r in runs]
         found[f"flux-load, {label}, moves"] = [r.moved for r in runs]
     return found
 
 
+def _run_large(policy: str, disturbances: tuple[Disturbance, ...], seconds: float, step: float) -> TupleRun:
+    return simulate_tuples(LARGE_STATE, POLICIES[policy], spread_evenly(LARGE_STATE), disturbances, seconds, step=step)
+
+
 def memory_lost() -> dict[str, Any]:
     """Figs. 9 and 10: one machine loses half of its memory at 1 s."""
-    found: dict[str, Any] = {}
-    for name in ("static", "flux-memory", "hybrid", "headrace"):
-        loss = (MemoryLoss((0,), 1.0, HALF),)
-        run = simulate_tuples(LARGE_STATE, POLICIES[name], spread_evenly(LARGE_STATE), loss, 60.0, step=0.005)
-        found[name] = _series(run)
-    return found
+    names = ("static", "flux-memory", "hybrid", "headrace")
+    return {name: _series(_run_large(name, (MemoryLoss((0,), 1.0, HALF),), 60.0, 0.01)) for name in names}
+
+
+def lost_again() -> dict[str, Any]:
+    """After that, a second machine loses half of its memory at 60 s, and the first has its own back at 120 s."""
+    back = MemoryLoss((0,), 120.0, LARGE_STATE.memory)
+    losses = (MemoryLoss((0,), 1.0, HALF), MemoryLoss((16,), 60.0, HALF), back)
+    return {name: _series(_run_large(name, losses, 180.0, 0.02)) for name in ("static", "flux-memory", "hybrid", "headrace")}
 
 
 def many_lost() -> dict[str, Any]:
     """Summary of section 6.2: steady state by number of machines with half of their memory."""
     rows = []
-    for count in (1, 32):
+    for count in MACHINES:
         row: dict[str, Any] = {"perturbed": count}
-        loss = (MemoryLoss(tuple(range(count)), 0.0, HALF),)
         for name in ("static", "flux-memory", "headrace"):
-            run = simulate_tuples(
-                LARGE_STATE, POLICIES[name], spread_evenly(LARGE_STATE), loss, 120.0, step=0.02
-            )
-            row[name], row[name + " latency"] = run.mean_throughput(80.0), run.mean_latency(80.0)
+            run = _run_large(name, (MemoryLoss(tuple(range(count)), 0.0, HALF),), 200.0, 0.02)
+            row[name], row[name + " latency"] = run.mean_throughput(150.0), run.mean_latency(150.0)
+            row[name + " moves"], row[name + " whole run"] = run.moved, run.mean_throughput()
+        rows.append(row)
+    return {"rows": rows}
+
+
+def mixed_loads() -> dict[str, Any]:
+    """Section 6.3: some machines loaded, others short of memory, at 1 s; means over the run and over its last twenty seconds."""
+    rows = []
+    for loaded, lost in ((1, 1), (4, 1), (4, 4), (8, 1)):
+        row: dict[str, Any] = {"loaded": loaded, "lost": lost}
+        disturbances = (CpuLoad(tuple(range(loaded)), 1.0), MemoryLoss(tuple(range(16, 16 + lost)), 1.0, HALF))
+        for name in ("static", "flux-load", "flux-memory", "hybrid", "headrace"):
+            run = _run_large(name, disturbances, 120.0, 0.02)
+            row[name] = [run.mean_throughput(), run.mean_throughput(100.0), run.mean_latency(), float(min(run.throughput[1:]))]
+            row[name + " moves"] = run.moved
         rows.append(row)
     return {"rows": rows}
 
@@ -187,4 +208,6 @@ EXPERIMENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "scale": scale,
     "many-loaded": many_loaded,
     "many-lost": many_lost,
+    "lost-again": lost_again,
+    "mixed-loads": mixed_loads,
 }

@@ -64,10 +64,10 @@ def hash_columns(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
     return (found >> np.uint64(1)).astype(np.int64)
 
 
-def write_packets(table: pa.Table, folder: Path) -> None:
+def write_packets(table: pa.Table, folder: Path, files: int = FILES) -> None:
     """Equal parts, one after the other in time."""
     folder.mkdir(parents=True)
-    for number, part in enumerate(split_table(table, FILES)):
+    for number, part in enumerate(split_table(table, files)):
         pq.write_table(part, folder / f"{number}.parquet")
 
 

@@ -64,9 +64,9 @@ class StandaloneCluster:
             },
         )
         status = spark.sparkContext._jsc.sc()  # type: ignore[union-attr]
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while status.getExecutorMemoryStatus().size() - 1 < workers:  # the driver is one of them
-            assert time.monotonic() < until, f"fewer than {workers} executors after a minute"
+            assert time.monotonic() < until, f"fewer than {workers} executors after three minutes"
             time.sleep(0.1)
         return spark
 
@@ -80,7 +80,7 @@ class StandaloneCluster:
         return log
 
 
-def wait_for_line(log: Path, pattern: str, seconds: float = 60) -> str:
+def wait_for_line(log: Path, pattern: str, seconds: float = 180) -> str:
     """What the log says, its first group if there is one."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -4,6 +4,7 @@ in batch mode."""
 from benchmarks.balance.simulate.batch_mode import BatchCluster, BatchRun, simulate_batches
 from benchmarks.balance.simulate.paper_cluster import (
     CpuLoad,
+    Disturbance,
     MemoryLoss,
     PaperCluster,
     rotate_load,
@@ -16,6 +17,7 @@ __all__ = [
     "BatchCluster",
     "BatchRun",
     "CpuLoad",
+    "Disturbance",
     "MemoryLoss",
     "PaperCluster",
     "TupleRun",

@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.balance.simulate.move_phase import MovePhase
 from benchmarks.balance.simulate.paper_cluster import CpuLoad, Disturbance, PaperCluster
 from benchmarks.balance.simulate.spill_rotation import SpillRotation
-from headrace.balance.decision import Policy, find_moves
+from headrace.balance.decision import Policy
 from headrace.balance.statistics import (
     Floats,
     Owners,
@@ -275,7 +275,7 @@ class _Stage:
         decision = self.policy(seen, self.owners, self.memory)
         self.memory = decision.memory
         self.run.rounds += 1
-        moved = find_moves(self.owners, decision.owners)
+        moved = np.flatnonzero(self.owners != decision.owners)
         self.moved_bytes = len(moved) * c.state_bytes
         self.move_seconds = 0.0
         self.next_collection = decision.next_collection

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from headrace.balance.statistics import Owners, Statistics
 
 
@@ -32,8 +30,3 @@ class Decision:
 
 
 Policy = Callable[[Statistics, Owners, Any], Decision]
-
-
-def find_moves(before: Owners, after: Owners) -> Owners:
-    """The mini-partitions whose slot changes."""
-    return np.flatnonzero(before != after)
