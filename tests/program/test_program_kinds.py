@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 from headrace.kernels.late_rows import drop_late, find_taken_from, has_late
-from headrace.kernels.operator_kinds import OPERATORS
-from headrace.kernels.step_kinds import RUNNERS
+from headrace.kernels.slot_kinds import OPERATORS, RUNNERS
 from headrace.logical.join_kind import JoinKind
 from headrace.physical.relation_kinds import RELATIONS
 from headrace.program import aggregations, row_joins, slot_steps, table_lookups, version_joins

@@ -15,7 +15,8 @@ import pytest
 from sqlglot import exp
 
 from headrace.errors import HeadraceError
-from headrace.logical.graph import Aggregate, Call, Derive, Graph, Join, Lookup, Merge, Rows, TemporalJoin
+from headrace.logical.graph import Aggregate, Call, Derive, Graph, Join, Lookup, Merge, Rows
+from headrace.logical.temporal_join import TemporalJoin
 from headrace.optimizer import check_graph, optimize
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.lower import lower

@@ -3,7 +3,7 @@
 A slot gives partial rows and progress to its operators, and runs the steps of its level once for each round of progress:
 operators advance, queries downstream are computed in SQL, results are written, rows for the next level are sent. Then what later
 batches need becomes a segment. It is a function of (state, delta, progress) to (state, output, progress), and knows no kind of
-node or step: `operator_kinds.py` and `step_kinds.py` do.
+node or step: `slot_kinds.py` does.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from headrace.kernels.connection import connect
 from headrace.kernels.hot_keys import name_hot_keys
 from headrace.kernels.node_segments import NodeSegments
 from headrace.kernels.operator import Operator, OperatorContext, split_rounds
-from headrace.kernels.operator_kinds import OPERATORS
 from headrace.kernels.renumber_rows import renumber_rows
 from headrace.kernels.result_files import ResultWriter
 from headrace.kernels.result_pids import ResultPids
 from headrace.kernels.slot_context import SlotContext
+from headrace.kernels.slot_kinds import OPERATORS, RUNNERS
 from headrace.kernels.slot_turns import Turn
 from headrace.kernels.static_tables import StaticTables
-from headrace.kernels.step_kinds import RUNNERS
 from headrace.kernels.workspace import Workspace
 from headrace.program.messages import Frontiers, HotKey, NodeActivity, Orders, SlotReport, Timings
 from headrace.program.node import Node

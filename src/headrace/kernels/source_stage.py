@@ -23,8 +23,8 @@ from headrace.kernels.connection import connect, fetch_arrow
 from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.late_rows import PART_OF_STREAM, Judge, Screened, drop_late, make_judge
 from headrace.kernels.observe import observe_rows
-from headrace.kernels.operator_kinds import OPERATORS
 from headrace.kernels.result_files import read_schema, write_file
+from headrace.kernels.slot_kinds import OPERATORS
 from headrace.kernels.sql_pieces import name_pid_sql
 from headrace.program.messages import Files, Orders, SourceReport, StreamCount
 from headrace.program.program import Program, RowsQuery

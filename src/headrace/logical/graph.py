@@ -1,7 +1,7 @@
 """The query graph: streams, static tables, and relations with what they read; what each relation *is*, with
 no engine in sight.
 
-`relation.py` says what all relations have in common. A new kind is a file beside it and a line here.
+`relation.py` says what all relations have in common. Each kind has a file beside it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from headrace.logical.lookup import Lookup
 from headrace.logical.merge import Merge
 from headrace.logical.relation import WINDOW_COLUMNS, JoinColumn, Output, Relation
 from headrace.logical.rows import Branch, Rows
-from headrace.logical.temporal_join import TemporalJoin
 from headrace.progress import Policy
 
 LINE_FORMATS = ("csv", "json")
@@ -145,5 +144,4 @@ __all__ = [
     "Rows",
     "StaticTable",
     "Stream",
-    "TemporalJoin",
 ]

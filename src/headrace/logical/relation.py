@@ -4,15 +4,15 @@ The first distinction is the important one:
 
 * *raw* relations are rows as they come: selections of streams (`rows.py`, kept flattened, so that a window
   over any tower of selects and unions still reads the stream's own columns, document 003 §4.2), joins
-  (`join.py`, `temporal_join.py`), and selections (`derive.py`), lookups (`lookup.py`) and unions (`merge.py`)
+  (`keyed_join.py`, in several kinds), and selections (`derive.py`), lookups (`lookup.py`) and unions (`merge.py`)
   of raw relations;
 * a *windowed* relation has `window_start` and `window_end`, and its rows for a window appear once, when
   progress passes the window's end: an aggregation (`aggregate.py`), and selections, lookups and unions of
   windowed relations.
 
-Each kind has a file of its own here and is listed in `graph.py`. What it says: what it reads, how progress
-passes through it and where the values of its columns come from, which rows it needs together, which late rows
-pass, how EXPLAIN describes it, and, asked with a `ColumnTyper`, the types of its columns.
+Each kind has a file of its own here. What it says: what it reads, how progress passes through it and where
+the values of its columns come from, which rows it needs together, which late rows pass, how EXPLAIN describes
+it, and, asked with a `ColumnTyper`, the types of its columns.
 
 Expressions are sqlglot's, in Spark's dialect, over the columns of the input relation.
 """

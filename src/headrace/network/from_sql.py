@@ -28,13 +28,13 @@ from headrace.network.join_view import JoinPredicate, ViewInput
 from headrace.network.stream_catalog import Catalog
 from headrace.network.window_lengths import find_windows
 from headrace.sql import CreateQuery, CreateStream, CreateTable, parse_script
-from headrace.sql.bind_temporal import is_versioned
 from headrace.sql.collect_join import JoinClauses, collect_join
 from headrace.sql.error_places import error, point_at
 from headrace.sql.expand_star import read_star
 from headrace.sql.join_conditions import Conditions
 from headrace.sql.join_names import join_nothing, used_columns
 from headrace.sql.join_times import JoinTimes
+from headrace.sql.looked_up_items import find_looked_up, is_looked_up
 from headrace.sql.scope import Fail
 from headrace.sql.select_parts import gather_items, gather_subselects
 
@@ -108,8 +108,9 @@ def collect_query(
     relations = CatalogRelations(catalog, declared, select, fail)
     items = gather_items(select, relations.make_item, fail)
     for item in items:
-        if item.kind is not JoinKind.INNER or is_versioned(item):
-            kind = "FOR SYSTEM_TIME AS OF" if is_versioned(item) else f"{item.kind.upper()} JOIN"
+        if item.kind is not JoinKind.INNER or is_looked_up(item):
+            looked_up = find_looked_up(item)
+            kind = looked_up.clause if looked_up is not None else f"{item.kind.upper()} JOIN"
             raise fail(item.node, f"a {kind}: {_SPJ}")
     for node, _, _ in gather_subselects(select, relations.make_item, fail):
         raise fail(node, f"a sub-select in WHERE: {_SPJ}")

@@ -50,7 +50,7 @@ class PlacementChooser:
     def _choose_own_keys(self, members: list[Aggregate]) -> TablePlacement:
         """Of a table that no partitioning of the streams serves: keys for what reads it, or all."""
         name, readers, given = members[0].name, self._list_readers(members), members[0].input
-        types, pids = self.plan.types.get(given, {}), self.plan.settings.pids
+        types, pids = self.plan.types[given], self.plan.settings.pids
         placement = choose_exchange_keys(self.graph, members, readers, pids, types, self._find_rates(name))
         can = self._can_compute(members[0], placement.keys)
         return placement if can else TablePlacement(tuple(range(len(members[0].keys))))
@@ -66,7 +66,7 @@ class PlacementChooser:
 
     def _can_compute(self, reader: Aggregate | Join, keys: tuple[TableKey, ...]) -> bool:
         """Whether tasks can compute these keys of a table."""
-        types = {f"k{i}": t for i, t in enumerate(types_of_keys(self.plan, reader))}
+        types = {f"k{i}": t for i, t in enumerate(self.plan.types_of_keys(reader.name))}
         try:
             for key in keys:
                 translate(parse_one(key if isinstance(key, str) else f"k{key}", dialect="spark"), types)
@@ -93,8 +93,3 @@ class PlacementChooser:
             placement = TablePlacement(tuple(range(len(join.inputs[0].keys))))
         self.placements[join.name] = placement
         return placement.keys
-
-
-def types_of_keys(plan: SharedPlan, relation: Aggregate | KeyedJoin) -> tuple[str, ...]:
-    """The types in which keys are grouped or compared."""
-    return (plan.aggregates if isinstance(relation, Aggregate) else plan.joins)[relation.name].keys

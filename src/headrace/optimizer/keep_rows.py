@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.dialect.duck_expression import spark_sql
-from headrace.logical.graph import Join, KeyedJoin, Lookup, TemporalJoin
+from headrace.logical.graph import Join, KeyedJoin, Lookup
 from headrace.logical.join_kind import JoinKind
 from headrace.optimizer.describe import describe_input
 from headrace.optimizer.plan import RowTable, SharedPlan, Table, TransitTable
@@ -39,7 +39,6 @@ class RowKeeper:
         keys, key_types = tuple(map(cast_to, given.keys, types.inputs[number], types.keys)), types.keys
         generation = self.plan.settings.generation(join.name)
         rows = describe_rows(self.graph, given.relation)
-        temporal = number if isinstance(join, TemporalJoin) else None  # keeps other rows than a join does
         agreed = (
             rows,
             tuple(map(spark_sql, keys)),
@@ -48,13 +47,13 @@ class RowKeeper:
             partition,
             given.time,
             generation,
-            temporal,
+            join.agree(number),
             by_folder,
         )
         columns = {c.column for c in (*join.visible, *join.hidden) if c.input == number}
         if isinstance(join, Join):
             columns -= find_implied(self.plan, join, number).keys()
-        if temporal == 1:  # which of two versions at one time counts must not depend on who reads what
+        if join.stores_all(number):
             columns = set(self.graph.relations[given.relation].columns)
         found = self._shared.get(agreed)
         if found is not None:
@@ -95,7 +94,7 @@ class RowKeeper:
         if not keys:  # any slot will do
             times = tuple(self.plan.passages[lookup.input].columns)[:1]
             keys = tuple(name_column(c) for c in times)
-            key_types = tuple(typed.get(lookup.input, {}).get(c, "bigint") for c in times)
+            key_types = tuple(typed[lookup.input][c] for c in times)
         wanted = {c.column for c in (*lookup.visible, *lookup.hidden) if c.input == 0}
         columns = tuple(c for c in self.graph.relations[lookup.input].columns if c in wanted)
         agreed = (
@@ -126,7 +125,7 @@ class RowKeeper:
 def find_implied(plan: SharedPlan, join: Join, number: int) -> dict[str, str]:
     """The columns of an input that its stored rows have anyway, each as what it is there: a key, or the progressing value."""
     given, types = join.inputs[number], plan.joins[join.name]
-    declared = plan.types.get(given.relation, {})
+    declared = plan.types[given.relation]
     found = {
         key.name: f"k{i}"
         for i, key in enumerate(given.keys)
@@ -136,6 +135,6 @@ def find_implied(plan: SharedPlan, join: Join, number: int) -> dict[str, str]:
             join.kind is JoinKind.DISTINCT or types.keys[i] not in ("float", "double")
         )  # 0.0 stands for -0.0 among keys
     }
-    if declared.get(given.time) in ("timestamp", "timestamp_ntz", "bigint"):
+    if declared[given.time] in ("timestamp", "timestamp_ntz", "bigint"):
         found[given.time] = "_t"
     return found

@@ -29,7 +29,7 @@ from dataclasses import replace
 from sqlglot import exp, parse_one
 
 from headrace.logical.graph import Aggregate, Derive, KeyedJoin, Lookup, Merge, Rows
-from headrace.optimizer.choose_placements import PlacementChooser, types_of_keys
+from headrace.optimizer.choose_placements import PlacementChooser
 from headrace.optimizer.describe import describe_input, describe_part_keys, describe_table_keys
 from headrace.optimizer.keep_folders import find_folder_keys
 from headrace.optimizer.keep_rows import RowKeeper
@@ -127,7 +127,7 @@ class _Placing:
         members = [one for m in table.members if isinstance(one := self.graph.relations[m], Aggregate)]
         first = members[0]
         kept = find_folder_keys(
-            self.follower, self.places[first.input], first.keys, types_of_keys(self.plan, first)
+            self.follower, self.places[first.input], first.keys, self.plan.types_of_keys(first.name)
         )
         if kept is not None:
             self.tables[table.id] = replace(table, partition=kept)
@@ -141,7 +141,7 @@ class _Placing:
 
     def _place_in(self, relation: Aggregate, table: Table) -> Place:
         """The results of an aggregation in a table of its own."""
-        types, folder = types_of_keys(self.plan, relation), table.id in self.by_folder
+        types, folder = self.plan.types_of_keys(relation.name), table.id in self.by_folder
         keys = [self.follower.atoms.make(f"{relation.name}.k{i}", t) for i, t in enumerate(types)]
         hashed = self.follower.hash_keys(table.partition, keys, types)
         return self.follower.aggregate(
@@ -151,7 +151,7 @@ class _Placing:
     # -- aggregations over what slots hold --------------------
     def _place_over_slots(self, relation: Aggregate) -> None:
         """An aggregation over the rows of slots: in the window of its input, or in a window of its own."""
-        places, types = self.places[relation.input], types_of_keys(self.plan, relation)
+        places, types = self.places[relation.input], self.plan.types_of_keys(relation.name)
         there = [p for p in places if p.level != SOURCE]
         if not there:
             return
@@ -215,7 +215,7 @@ class _Placing:
         if len({(p.partition, p.by_folder) for p in parts}) > 1:
             return f"{name} unites rows that are partitioned in different ways"
         if places[0].by_folder and self._determine(
-            places[0], compute_keys(relation.keys, types_of_keys(self.plan, relation), places[0])
+            places[0], compute_keys(relation.keys, self.plan.types_of_keys(relation.name), places[0])
         ):
             return f"{source} is kept by folders of the source, and {name} keeps what does not tell these"
         has = describe_part_keys(parts[0])
@@ -226,7 +226,7 @@ class _Placing:
     # -- joins and lookups --------------------
     def _place_join(self, join: KeyedJoin) -> Place:
         """The tables of a join's inputs, and where its results are."""
-        types = types_of_keys(self.plan, join)
+        types = self.plan.types_of_keys(join.name)
         inputs = self.plan.joins[join.name].inputs
         folders = self._find_join_folders(join, types, inputs)
         wanted = self._partition_join(join, types, inputs) if folders is None else folders

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from headrace.dialect.duck_cast import spell_null
 from headrace.dialect.sql_quotes import quote_name
-from headrace.logical.graph import TemporalJoin
 from headrace.logical.progress_rules import name_column
+from headrace.logical.temporal_join import TemporalJoin
 from headrace.optimizer.plan import Plan, RowTable
 from headrace.physical.lower_join import add_join_step, add_row_tables
 from headrace.physical.lowered_node import KnownOfNode, lower_row_feeds

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Relation, TemporalJoin
+from headrace.logical.graph import Aggregate, Derive, Join, Lookup, Merge, Relation
+from headrace.logical.temporal_join import TemporalJoin
 from headrace.physical.lower_aggregate import lower_aggregate
 from headrace.physical.lower_join import lower_join
 from headrace.physical.lower_lookup import lower_lookup

@@ -3,7 +3,7 @@
 A kind of node is a subclass, in a file with the steps that belong to it, and answers here what other rooms ask of any node:
 which columns its rows have, whether it takes late rows, what results wait for, what stands in
 the way of dealing them. What a node *does* is an operator of the same kind
-(`kernels/operator_kinds.py`).
+(`kernels/slot_kinds.py`).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A `Program` is made once, from a `Plan` (`physical/lower.py`), and says in DuckD
 level of slots compute. It is frozen, picklable, and knows nothing of Spark.
 
 A *node* (`node.py`) is an operator of a slot and its state. A *step* (`step.py`) is one thing a slot does in each round of
-progress. Their kinds are in files of their own: `aggregations.py`, `row_joins.py`, `version_joins.py`, `table_lookups.py`,
-`slot_steps.py` (docs/design/kinds.md).
+progress. Their kinds are in files of their own, like `aggregations.py`, `row_joins.py` and `slot_steps.py`
+(docs/design/kinds.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The steps of a level stand in the order of the query graph; names of steps are names of relations inside the slot's DuckDB. A
 kind of step is a subclass and answers here what other rooms ask of any step. What a step *does* is a function of its kind
-(`kernels/step_kinds.py`).
+(`kernels/slot_kinds.py`).
 """
 
 from __future__ import annotations

@@ -36,13 +36,13 @@ from headrace.logical.time_bounds import TimeBounds
 from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_join import bind_join
 from headrace.sql.bind_lookup import check_table_item
-from headrace.sql.bind_temporal import is_looked_up, is_versioned
 from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions, check_functions
 from headrace.sql.declare import check_options, columns_of, declared_stream, declared_table
 from headrace.sql.divided_times import divide_times
 from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.join_names import FromItem
+from headrace.sql.looked_up_items import find_looked_up, is_looked_up
 from headrace.sql.names import check_new_name, fold_name
 from headrace.sql.row_selector import RowSelector
 from headrace.sql.scope import Scope, unique, written
@@ -295,9 +295,8 @@ class Binder:
         items = gather_items(select, self._item, self._fail)
         items = self._divide_times(select, items)
         subselects = gather_subselects(select, self._item, self._fail)
-        if is_versioned(items[0]):
-            what = "FOR SYSTEM_TIME AS OF belongs to an input that is joined to another"
-            raise self._fail(items[0].node, f"{what}: JOIN … FOR SYSTEM_TIME AS OF a.ts")
+        if (first := find_looked_up(items[0])) is not None:
+            first.check_first(items[0], self._fail)
         node, alias = items[0].node, items[0].alias
         clause = node.args.get("aggregate_window") or node.args.get("stream_window")
         source = items[0].relation

@@ -4,7 +4,7 @@ Three steps. *Collect* what the clauses say of the inputs (`collect_join.py`, so
 `join_conditions.py`). *Order* the inputs: inner joins are pooled and their order chosen (`pool_inner_joins.py`), outer joins
 are taken as written (`follow_outer_joins.py`); EXISTS, IN and NOT EXISTS are semi- and anti-joins of what FROM gives with what
 the sub-select reads. *Build* one relation after the other (`build_join.py`; `bind_lookup.py` for static tables,
-`bind_temporal.py` for versions).
+`looked_up_items.py` says what else is looked up).
 """
 
 from __future__ import annotations

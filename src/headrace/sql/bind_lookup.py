@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from headrace.errors import SqlError
-from headrace.logical.graph import WINDOW_COLUMNS, Graph, JoinColumn, Lookup, Relation, StaticTable
+from headrace.logical.graph import WINDOW_COLUMNS, JoinColumn, Lookup, StaticTable
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.rewrite import substitute
-from headrace.sql.join_names import FromItem, Joined, join_column, used_columns
+from headrace.sql.bind_context import BindContext
+from headrace.sql.join_names import FromItem, Joined, JoinNames, join_column, used_columns
 from headrace.sql.scope import Fail
 
 
@@ -35,9 +36,6 @@ def check_table_item(
     if node.args.get("alias") and node.args["alias"].columns:
         what = f"{table.name} is a table and its columns keep their names"
         raise fail(node.args["alias"], f"{what}: write {node.alias}.a AS x where it is read")
-    version = node.args.get("version")
-    if version is not None:
-        raise fail(node, f"{table.name} is a table and has one version; leave FOR SYSTEM_TIME out, or make it a stream")
 
 
 def choose_kind(kind: JoinKind, item: FromItem, stream: str, fail: Fail) -> JoinKind:
@@ -51,10 +49,9 @@ def choose_kind(kind: JoinKind, item: FromItem, stream: str, fail: Fail) -> Join
     return kind
 
 
-def bind_lookup(
-    graph: Graph,
-    add: Callable[[Relation], Relation],
-    name: str,
+def look_up_table(
+    context: BindContext,
+    names: JoinNames,
     done: Joined,
     item: FromItem,
     kind: JoinKind,
@@ -62,7 +59,8 @@ def bind_lookup(
     wanted: set[str],
 ) -> Joined:
     """What FROM has given so far, looked up in a table; `wanted` are the columns that somebody reads afterwards."""
-    table = item.relation
+    kind = choose_kind(kind, item, done.items[0].alias, context.fail)
+    table, graph = item.relation, context.graph()
     assert isinstance(table, StaticTable)
     theirs = {item.flat(c): c for c in table.columns}
     keys, rest = [], []
@@ -86,7 +84,7 @@ def bind_lookup(
     }
     renamed = {flat: c.name for flat, c in columns.items() if c.name != flat}
     lookup = Lookup(
-        name,
+        context.name(),
         done.relation.name,
         table.name,
         item.alias,
@@ -97,7 +95,7 @@ def bind_lookup(
         tuple(c for flat, c in columns.items() if flat not in shown and flat in needed),
         done.relation.unit,
     )
-    add(lookup)
+    context.add(lookup)
     return Joined(lookup, {flat: c.name for flat, c in shown.items()}, (*done.items, item))
 
 

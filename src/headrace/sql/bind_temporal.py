@@ -7,20 +7,15 @@ versions, is what tells when an answer is final. Results of windows take part at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from headrace.logical.graph import (
-    Graph,
-    JoinColumn,
-    JoinInput,
-    Relation,
-    StaticTable,
-    TemporalJoin,
-)
+from headrace.logical.graph import Graph, JoinColumn, JoinInput, StaticTable
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_progress, find_progress_columns
+from headrace.logical.temporal_join import TemporalJoin
+from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_lookup import find_key, is_table, spell_over
 from headrace.sql.join_names import FromItem, Joined, JoinNames, used_columns
 from headrace.sql.scope import Fail
@@ -30,9 +25,17 @@ def is_versioned(item: FromItem) -> bool:
     return item.node.args.get("version") is not None
 
 
-def is_looked_up(item: FromItem) -> bool:
-    """Whether an item is looked up by what the streams give: a table, or the versions of a stream."""
-    return is_table(item) or is_versioned(item)
+def check_not_first(item: FromItem, fail: Fail) -> None:
+    """Refuse versions where no rows are before them; a table has none."""
+    check_versions(item, fail)
+    what = "FOR SYSTEM_TIME AS OF belongs to an input that is joined to another"
+    raise fail(item.node, f"{what}: JOIN … FOR SYSTEM_TIME AS OF a.ts")
+
+
+def check_versions(item: FromItem, fail: Fail) -> None:
+    if is_table(item):
+        what = f"{item.relation.name} is a table and has one version"
+        raise fail(item.node, f"{what}; leave FOR SYSTEM_TIME out, or make it a stream")
 
 
 def find_moment(item: FromItem, names: JoinNames, fail: Fail) -> str:
@@ -45,21 +48,20 @@ def find_moment(item: FromItem, names: JoinNames, fail: Fail) -> str:
     return names.flatten(column).name
 
 
-def bind_temporal(
-    graph: Graph,
-    add: Callable[[Relation], Relation],
-    name: str,
+def look_up_version(
+    context: BindContext,
+    names: JoinNames,
     done: Joined,
     item: FromItem,
-    moment: str,
     kind: JoinKind,
     conjuncts: Sequence[exp.Expr],
     wanted: set[str],
-    fail: Fail,
 ) -> Joined:
     """What FROM has given so far, each row with the version of its key; `wanted` are columns that somebody reads afterwards."""
-    versions, rows = item.relation, done.relation
-    assert not isinstance(versions, StaticTable)  # refused before
+    graph, fail, versions, rows = context.graph(), context.fail, item.relation, done.relation
+    check_versions(item, fail)
+    assert not isinstance(versions, StaticTable)
+    moment = find_moment(item, names, fail)
     if any(item.node.args.get(clause) is not None for clause in ("stream_window", "within")):
         raise fail(item.node, f"{item.alias} has its time from AS OF; leave the window or WITHIN behind it out")
     if kind not in (JoinKind.INNER, JoinKind.LEFT):
@@ -83,7 +85,7 @@ def bind_temporal(
     columns |= {flat: JoinColumn(flat, 1, c) for flat, c in theirs.items()}
     shown = {flat: c for flat, c in columns.items() if flat in wanted or (c.input == 0 and c.column == own)}
     join = TemporalJoin(
-        name,
+        context.name(),
         (
             JoinInput(rows.name, done.items[0].alias, own, tuple(k for k, _ in keys)),
             JoinInput(versions.name, item.alias, time, tuple(k for _, k in keys)),
@@ -94,7 +96,7 @@ def bind_temporal(
         tuple(c for flat, c in columns.items() if flat not in shown and flat in needed),
         rows.unit,
     )
-    add(join)
+    context.add(join)
     return Joined(join, {flat: flat for flat in shown}, (*done.items, item))
 
 

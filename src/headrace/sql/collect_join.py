@@ -16,10 +16,10 @@ from sqlglot import exp
 from headrace.logical.graph import WINDOW_COLUMNS, StaticTable
 from headrace.logical.join_kind import JoinKind
 from headrace.sql.bind_context import FailAt
-from headrace.sql.bind_temporal import is_looked_up
 from headrace.sql.join_conditions import split_conjuncts
 from headrace.sql.join_names import FromItem, JoinNames, join_column, used_columns
 from headrace.sql.join_windows import find_common_window
+from headrace.sql.looked_up_items import is_looked_up
 from headrace.sql.scope import Fail
 from headrace.sql.select_parts import SubSelect
 from headrace.windows import Sliding

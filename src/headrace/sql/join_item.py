@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_progress
-from headrace.sql.bind_lookup import bind_lookup, choose_kind, is_table
-from headrace.sql.bind_temporal import bind_temporal, find_moment, is_looked_up, is_versioned
+from headrace.sql.bind_lookup import is_table
 from headrace.sql.build_join import JoinBuilder
 from headrace.sql.collect_join import speaks_of_windows
 from headrace.sql.join_names import FromItem, Joined, join_nothing, used_columns
+from headrace.sql.looked_up_items import find_looked_up, is_looked_up
 
 
 def join_item(
@@ -21,23 +21,8 @@ def join_item(
     """A stream or query is joined, a table or the versions of a stream are looked up."""
     context, clauses = builder.context, builder.clauses
     wanted = clauses.wanted_after({*left.columns, *(item.flat(c) for c in item.relation.columns)})
-    if is_table(item):
-        kind = choose_kind(kind, item, left.items[0].alias, context.fail)
-        return bind_lookup(context.graph(), context.add, context.name(), left, item, kind, conjuncts, wanted)
-    if is_versioned(item):
-        moment = find_moment(item, clauses.names, context.fail)
-        return bind_temporal(
-            context.graph(),
-            context.add,
-            context.name(),
-            left,
-            item,
-            moment,
-            kind,
-            conjuncts,
-            wanted,
-            context.fail,
-        )
+    if (looked_up := find_looked_up(item)) is not None:
+        return looked_up.bind(context, clauses.names, left, item, kind, conjuncts, wanted)
     return _join_rows(builder, left, item, kind, conjuncts)
 
 
@@ -72,7 +57,7 @@ def _join_rows(
 
 def _check_within(builder: JoinBuilder, left: Joined, item: FromItem) -> None:
     """Refuse WITHIN of what several inputs have given where one of them may be NULL."""
-    shown = [one for one in left.items if not is_looked_up(one) and one.kind not in ("semi", "anti")]
+    shown = [one for one in left.items if not is_looked_up(one) and one.kind.shows_both]
     if item.node.args.get("within") is None or len(shown) < 2:
         return
     columns = [next(iter(find_progress(builder.context.graph(), one.relation.name)), "ts") for one in (shown[0], item)]

@@ -132,7 +132,7 @@ class JoinNames:
     def _are_equal(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> bool:
         """Whether inner joins make columns equal, so that a name may mean any of them."""
         names = {item.flat(column).lower() for item, column, _ in found}
-        inner = all(item.kind == "inner" for item in self.items)
+        inner = all(item.kind is JoinKind.INNER for item in self.items)
         return inner and any(names <= group for group in self.equal)
 
     def merge_using(self, found: Sequence[tuple[FromItem, str, list[str]]]) -> exp.Expr | None:

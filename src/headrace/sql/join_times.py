@@ -17,10 +17,10 @@ from headrace.logical.graph import Graph
 from headrace.logical.progress_columns import find_progress
 from headrace.logical.time_bounds import Gap, TimeBounds
 from headrace.sql.bind_context import FailAt
-from headrace.sql.bind_temporal import is_looked_up
 from headrace.sql.join_conditions import Conditions, ConditionSorter, TimeColumn
 from headrace.sql.join_names import FromItem, Joined, join_column, used_columns
 from headrace.sql.join_windows import add_time_clauses, read_within
+from headrace.sql.looked_up_items import is_looked_up
 from headrace.sql.statements import Within
 
 

@@ -16,7 +16,6 @@ from headrace.logical.graph import WINDOW_COLUMNS
 from headrace.logical.join_kind import JoinKind
 from headrace.logical.order_joins import JoinStep, order_joins
 from headrace.logical.time_bounds import TimeBounds
-from headrace.sql.bind_temporal import is_looked_up
 from headrace.sql.build_join import JoinBuilder
 from headrace.sql.collect_join import speaks_of_windows
 from headrace.sql.join_bounds import refuse_unbounded
@@ -24,6 +23,7 @@ from headrace.sql.join_conditions import Conditions
 from headrace.sql.join_item import join_item
 from headrace.sql.join_keys import equality_classes
 from headrace.sql.join_names import FromItem, Joined, join_nothing, used_columns
+from headrace.sql.looked_up_items import is_looked_up
 from headrace.windows import Sliding
 
 _SECOND = 1_000_000
