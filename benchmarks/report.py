@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def page(summary: dict[str, Any]) -> str:
     return TEMPLATE.read_text().format_map(
         {
             "sets": "\n".join(map(_set, summary["sets"])),
-            "rows": "; ".join(f"{n:,}: {', '.join(names)}" for n, names in sorted(_by_rows(summary).items())),
+            "rows": _wrap("Rows: " + "; ".join(f"{n:,}: {', '.join(names)}" for n, names in sorted(_by_rows(summary).items()))),
             "heap": HEAP,
             "ratios": _ratios(summary, MAIN),
             "join_ratios": _ratios(summary, JOINS),
@@ -74,15 +75,21 @@ def _by_rows(summary: dict[str, Any]) -> dict[int, list[str]]:
 def _set(one: dict[str, Any]) -> str:
     """What was measured together, when, where and how."""
     m, versions = one["machine"], ", ".join(f"{name} {v}" for name, v in one["versions"].items() if v)
-    return (
+    return _wrap(
         f"- {_date(one['from'])} to {_date(one['to'])} (UTC) with `{one['command']}`: "
         f"{'; '.join(WORKLOADS[w].title for w in one['workloads'])}. "
-        f"On {m['cpu']}, {m['cores']} cores, {m['memory_gb']} GB, {m['system']}; {versions}."
+        f"On {m['cpu']}, {m['cores']} cores, {m['memory_gb']} GB, {m['system']}; {versions}.",
+        "  ",
     )
 
 
 def _notes(summary: dict[str, Any]) -> str:
-    return "\n\n".join(one["note"] for one in summary["sets"] if one.get("note"))
+    return "\n\n".join(_wrap(one["note"]) for one in summary["sets"] if one.get("note"))
+
+
+def _wrap(text: str, indent: str = "") -> str:
+    """Lines as they are elsewhere in the documentation."""
+    return textwrap.fill(text, 110, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _ratios(summary: dict[str, Any], workloads: Sequence[Workload]) -> str:
