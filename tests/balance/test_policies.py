@@ -222,6 +222,8 @@ def test_state_that_fits_nowhere_overflows_no_further_slot() -> None:
     assert after.tolist() == [120.0, 110.0, 100.0, 50.0] or after.tolist() == [110.0, 120.0, 100.0, 50.0]
     alone = np.array([0] * 30 + [1] * 8)
     assert sum_by_slot(size, plan_room(size, np.zeros(38), alone, np.array([50.0, 90.0]), 99), 2).tolist() == [290.0, 90.0]
+    full = np.repeat([0, 1], [20, 10])  # one that is full takes nothing, and shares no overflow
+    assert (plan_room(size[:30], np.zeros(30), full, np.array([50.0, 100.0]), 99) == full).all()
 
 
 def test_memory_moves_from_a_donor_that_spills_whatever_the_ratio() -> None:
@@ -232,6 +234,8 @@ def test_memory_moves_from_a_donor_that_spills_whatever_the_ratio() -> None:
     assert sum_by_slot(size, flux_memory(spills, owners).owners, 2).tolist() == [100.0, 100.0]
     fits = seen(rows, owners, 2, state_bytes=size, memory=np.array([111.0, 105.0]))
     assert (flux_memory(fits, owners).owners == owners).all()
+    brim = seen(rows, owners, 2, state_bytes=size, memory=np.array([110.0, 95.0]))
+    assert (flux_memory(brim, owners).owners == owners).all()
     nowhere = seen(rows, owners, 2, state_bytes=size, memory=np.array([80.0, 75.0]))
     assert (flux_memory(nowhere, owners).owners == owners).all()
 
