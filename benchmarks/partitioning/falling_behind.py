@@ -82,8 +82,8 @@ def run_paced(spark: SparkSession, planned: PlannedRun, files: list[Path], rate:
     feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
     feeder.join()
-    while done < len(files) * FILE_ROWS:
-        time.sleep(0.05)
+    while done < len(files) * FILE_ROWS and not run.wait(0.05):  # it raises what ends the run
+        pass
     run.stop()
     shutil.rmtree(inputs)
     return {"came": came, "seconds": points[-1][0], "points": points}
