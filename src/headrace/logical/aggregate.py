@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from headrace.logical.apply_function import ProgressColumn
 from headrace.logical.progress_columns import Inner, find_progress_columns
-from headrace.logical.relation import WINDOW_COLUMNS, ColumnTyper, KeyedInput, Output, Relation, T_co
+from headrace.logical.relation import WINDOW_COLUMNS, ColumnTyper, Output, Relation, T_co
 from headrace.progress.waits import Floor, Waits
 from headrace.windows import Sliding, WindowSpec
 from headrace.windows.describe_window import describe_window
@@ -76,10 +76,6 @@ class Aggregate(Relation):
     @property
     def closes(self) -> WindowSpec | None:
         return None if self.joint else self.window
-
-    @property
-    def together(self) -> tuple[KeyedInput, ...]:
-        return (KeyedInput(self.input, self.keys),)
 
     def is_windowed(self, graph: Graph) -> bool:
         return not self.joint

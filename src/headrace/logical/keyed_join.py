@@ -72,12 +72,8 @@ class KeyedJoin(Relation):
         return tuple(i.relation for i in self.inputs)
 
     @property
-    def together(self) -> tuple[KeyedInput, ...]:
-        return tuple(KeyedInput(i.relation, i.keys) for i in self.inputs)
-
-    @property
     def compared(self) -> tuple[KeyedInput, ...]:
-        return self.together
+        return tuple(KeyedInput(i.relation, i.keys) for i in self.inputs)
 
     def is_windowed(self, graph: Graph) -> bool:
         return False

@@ -11,7 +11,7 @@ The first distinction is the important one:
   windowed relations.
 
 Each kind has a file of its own here. What it says: what it reads, how progress passes through it and where
-the values of its columns come from, which rows it needs together, which late rows pass, how EXPLAIN describes
+the values of its columns come from, in which types it compares keys, which late rows pass, how EXPLAIN describes
 it, and, asked with a `ColumnTyper`, the types of its columns.
 
 Expressions are sqlglot's, in Spark's dialect, over the columns of the input relation.
@@ -132,11 +132,6 @@ class Relation:
     @property
     def tables(self) -> tuple[str, ...]:
         """The static tables it reads."""
-        return ()
-
-    @property
-    def together(self) -> tuple[KeyedInput, ...]:
-        """Which rows have to be in one place; none, if each row is seen alone."""
         return ()
 
     @property

@@ -7,7 +7,7 @@ purge its state, is for the planner to say (`optimizer/check_plan.py`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -20,25 +20,19 @@ from headrace.logical.graph import (
     Branch,
     Derive,
     Graph,
-    Join,
-    JoinColumn,
-    JoinInput,
     Merge,
-    Output,
     Relation,
     Rows,
     StaticTable,
     Stream,
 )
-from headrace.logical.join_kind import JoinKind
 from headrace.logical.progress_columns import find_progress
-from headrace.logical.time_bounds import TimeBounds
+from headrace.sql.added_columns import divide_item_times, find_distinct_rows, name_window_times
 from headrace.sql.bind_context import BindContext
 from headrace.sql.bind_join import bind_join
 from headrace.sql.bind_lookup import check_table_item
 from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions, check_functions
 from headrace.sql.declare import check_options, columns_of, declared_stream, declared_table
-from headrace.sql.divided_times import divide_times
 from headrace.sql.error_places import error, point_at, suggest
 from headrace.sql.grouping import Grouping, distinct
 from headrace.sql.join_names import FromItem
@@ -48,7 +42,7 @@ from headrace.sql.row_selector import RowSelector
 from headrace.sql.scope import Scope, unique, written
 from headrace.sql.select_parts import SubSelect, gather_items, gather_subselects
 from headrace.sql.statements import CreateQuery, CreateStream, CreateTable, Statement
-from headrace.sql.window_clause import bracket_window
+from headrace.sql.window_clause import bracket_window, read_attribute
 from headrace.windows import WindowSpec
 
 
@@ -273,27 +267,13 @@ class Binder:
         )
         return bind_join(context, select, items, subselects)
 
-    def _divide_times(self, select: exp.Select, items: list[FromItem]) -> list[FromItem]:
-        """Inputs with one more column where a condition divides their time (`divided_times.py`)."""
-        out = []
-        for item in items:
-            relation = item.relation
-            if isinstance(relation, Rows) and relation.unit == "int" and len(items) > 1:
-                added = divide_times(select, item.alias, tuple(find_progress(self.graph(), relation.name)))
-                copies = tuple((c, exp.column(exp.to_identifier(c, quoted=True))) for c in relation.columns)
-                if added:
-                    relation = self._add_part(self.rows.select(self._name_part(), relation, (*copies, *added), None))
-            out.append(replace(item, relation=relation))
-        on = [None, *(join.args.get("on") for join in select.args.get("joins") or ())]
-        return [replace(item, on=condition) for item, condition in zip(out, on, strict=True)]
-
     def _add_part(self, relation: Relation) -> Relation:
         self.relations[relation.name] = relation
         return relation
 
     def _select(self, select: exp.Select, name: str) -> Relation:
         items = gather_items(select, self._item, self._fail)
-        items = self._divide_times(select, items)
+        items = divide_item_times(self.rows, select, items)
         subselects = gather_subselects(select, self._item, self._fail)
         if (first := find_looked_up(items[0])) is not None:
             first.check_first(items[0], self._fail)
@@ -311,7 +291,7 @@ class Binder:
             raise self._fail(node, f"{alias} is a table, and a table alone never changes: join it with a stream or a query")
         windowed = self.graph().is_windowed(source.name)
         if not windowed:
-            source, select = self._name_window_times(source, alias, select)
+            source, select = name_window_times(self.rows, Scope(source, alias, self._fail, self.user_defined), select)
         times = () if windowed else tuple(find_progress(self.graph(), source.name))
         scope = Scope(source, alias, self._fail, self.user_defined)
         where = scope.resolve(select.args["where"].this) if select.args.get("where") else None
@@ -328,7 +308,7 @@ class Binder:
             window = bracket_window(
                 clause, source.unit, lambda m: error(self._script, clause.start, clause.end, m)
             )
-            attribute = _attribute(clause.attribute, times)
+            attribute = read_attribute(clause.attribute, times)
         if not grouped and not select.args.get("distinct"):
             if select.args.get("having"):
                 raise self._fail(select.args["having"], "HAVING without GROUP BY or an aggregate: use WHERE")
@@ -348,41 +328,9 @@ class Binder:
             self.relations[inner.name] = inner
             return distinct(name, inner.name, inner.columns, None, inner.unit)
         if window is None and not windowed:
-            return self._distinct_rows(name, source, scope.outputs(select.expressions))
+            return find_distinct_rows(self.rows, name, source, scope.outputs(select.expressions))
         outputs = scope.outputs(select.expressions, windowed=True)
         return distinct(name, source.name, outputs, window, source.unit, attribute)
-
-    def _name_window_times(
-        self, source: Relation, alias: str, select: exp.Select
-    ) -> tuple[Relation, exp.Select]:
-        """`window(greatest(a.ts, b.ts), …)`: what a window is on becomes a column of what the SELECT reads."""
-        scope, select = Scope(source, alias, self._fail, self.user_defined), select.copy()
-        calls = [c for c in select.find_all(exp.Anonymous) if c.name.lower() == "window" and len(c.expressions) > 1]
-        found = {c.expressions[0]: scope.resolve(c.expressions[0]) for c in calls if not isinstance(c.expressions[0], exp.Column)}
-        if not found or select.args.get("group") is None:
-            return source, select
-        names = {written: e.sql(dialect="spark").lower().replace("`", "") for written, e in found.items()}
-        copies = [(c, exp.column(exp.to_identifier(c, quoted=True))) for c in source.columns]
-        outputs = (*copies, *{names[written]: e for written, e in found.items()}.items())
-        rows = self._add_part(self.rows.select(self._name_part(), source, outputs, None))
-        for call in calls:
-            if (name := names.get(call.expressions[0])) is not None:
-                call.expressions[0].replace(exp.column(exp.to_identifier(name, quoted=True)))
-        return rows, select
-
-    def _distinct_rows(self, name: str, source: Relation, outputs: tuple[Output, ...]) -> Relation:
-        """SELECT DISTINCT of rows as they come: what was seen is remembered until progress passes it (document 003 §8.2)."""
-        rows = self._add_part(self.rows.derive(self._name_part(), source, outputs, None))
-        time = next(iter(find_progress(self.graph(), rows.name)), None)
-        if time is None:
-            raise PlanError(
-                "SELECT DISTINCT of rows remembers them until progress has passed them: select the progressing attribute too, "
-                "or give the stream a window, like [RANGE 1 MINUTE], for the distinct rows of each window"
-            )
-        columns = tuple(JoinColumn(c, 0, c) for c in rows.columns)
-        keys = tuple(exp.column(exp.to_identifier(c, quoted=True)) for c in rows.columns)
-        inputs = (JoinInput(rows.name, rows.name, time, keys),)
-        return Join(name, inputs, JoinKind.DISTINCT, TimeBounds(1), None, columns, (), rows.unit)
 
     def _nothing_aggregated(self, select: exp.Select) -> HeadraceError:
         for call in select.find_all(exp.Anonymous):
@@ -399,11 +347,3 @@ class Binder:
         self, name: str, source: Relation, scope: Scope, select: exp.Select, where: exp.Expr | None
     ) -> Relation:
         return self.rows.select(name, source, scope.outputs(select.expressions), where)
-
-
-def _attribute(written: str | None, times: Collection[str]) -> str | None:
-    """The progressing column that a window names, with or without the name of its input."""
-    if written is None or written.lower() in {t.lower() for t in times}:
-        return written
-    last = written.rpartition(".")[2]
-    return last if "." in written and not any("." in t for t in times) else written

@@ -177,3 +177,11 @@ def _origin(text: str, unit: str, fail: Fail) -> int:
         moment = moment.replace(tzinfo=UTC)
     delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (delta.days * 86_400 + delta.seconds) * _SECOND + delta.microseconds
+
+
+def read_attribute(written: str | None, times: Collection[str]) -> str | None:
+    """The progressing column that a window names, with or without the name of its input."""
+    if written is None or written.lower() in {t.lower() for t in times}:
+        return written
+    last = written.rpartition(".")[2]
+    return last if "." in written and not any("." in t for t in times) else written

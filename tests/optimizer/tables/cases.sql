@@ -23,3 +23,9 @@ CREATE QUERY a AS SELECT t.ts, u.len FROM tcp AS t JOIN udp AS u ON t.srcIP = u.
 -- =>
 -- t0 rows of tcp by `srcIP`: rows, until u is 5 s past them
 -- t1 rows of udp by `srcIP`: rows, until t is 0 s past them
+
+-- # rows and the versions that were valid at their time
+CREATE QUERY a AS SELECT t.ts, u.len FROM tcp AS t JOIN udp FOR SYSTEM_TIME AS OF t.ts AS u ON t.srcIP = u.srcIP;
+-- =>
+-- t0 rows of tcp by `srcIP`: rows, until u is past them
+-- t1 rows of udp by `srcIP`: rows, until t and u are past them, and of each key the last one before
