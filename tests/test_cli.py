@@ -159,7 +159,7 @@ def manifest(version: int, file: ResultFile, segment: SegmentMeta) -> Manifest:
     return Manifest(
         version=version,
         batch_id=version - 1,
-        fingerprint="f",
+        epoch="epochs/000000000001-f.json",
         streams={"tcp": StreamState(Observation(T0 + 60_000_000), Frontier(T0 + 55_000_000), 100 * version, 3, 1)},
         route=(0, 1) * 4,
         slots=2,

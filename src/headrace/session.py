@@ -51,7 +51,7 @@ from headrace.report.model import BatchReport
 from headrace.report.shown_text import PlanPage, PlanText
 from headrace.sql import CreateStream, CreateTable, parse_query, parse_script
 from headrace.sql.bind import Binder
-from headrace.sql.check_functions import OpenFunctions
+from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions
 from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.parse_progress import parse_predicate
 from headrace.sql.statements import ColumnDef, ProgressClause
@@ -433,24 +433,27 @@ class Session:
             trigger=Trigger(available_now, interval, flush),
             retain=parse_retention(retain) if retain is not None else None,
         )
-        queries = RegisteredSet(self.graph, self._user, self._frames, self._bases, self._bounds, self._tables)
+        opened = self._binder.opened or SAFE_ONLY
+        queries = RegisteredSet(
+            self.graph, self._user, self._frames, self._bases, self._bounds, self._tables, opened
+        )
         return start(self.spark, queries, Store.open(self._checkpoint), options, sinks, on_batch)
 
     @checked
     def results(self, name: str) -> Any:
         """Committed results of a query of this session's checkpoint, with or without a run."""
-        from headrace.coordinator import plan_file
         from headrace.coordinator.committed_results import Results, schema_of
+        from headrace.coordinator.epoch_record import read_record
         from headrace.runtime.result_frame import read_by
 
         if self._checkpoint is None:
             raise CheckpointError("this session has no checkpoint and has not been started")
         store = Store.open(self._checkpoint)
-        plan = plan_file.load(store)
-        if plan is None or name not in plan.schemas:
+        epoch = read_record(store)
+        if epoch is None or name not in epoch.schemas:
             raise OptionError(f"checkpoint {store.uri} has no query {name!r}")
         log = ManifestLog(store)
-        return Results(log, lambda: log.results(name), schema_of(plan.schemas[name]), read_by(lambda: self.spark), name)
+        return Results(log, lambda: log.results(name), schema_of(epoch.schemas[name]), read_by(lambda: self.spark), name)
 
 
 def _copy_binder(binder: Binder) -> Binder:

@@ -40,14 +40,15 @@ from headrace.kernels.locked_database import open_locked_database
 from headrace.kernels.slot_stage import run_slot
 from headrace.kernels.source_stage import run_source
 from headrace.kernels.spark_rows import Layout, RowChunk, row_chunks
-from headrace.logical.graph import StaticTable
+from headrace.logical.graph import Graph, StaticTable
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.optimizer import check_graph
+from headrace.optimizer import Plan, check_graph
 from headrace.optimizer.keep_folders import comes_partitioned
 from headrace.physical.duck_typer import DuckTyper
 from headrace.program.limits import SHIPPED, Limits
 from headrace.program.messages import Orders, SlotReport
 from headrace.program.order_file import OrderReader, cut_orders
+from headrace.program.program import Program
 from headrace.program.table_division import TableDivision, TablePiece
 from headrace.sinks.sinks import Sink
 from headrace.sources.read_bounds import BoundsReader
@@ -56,6 +57,7 @@ from headrace.sql.bind import Binder
 from headrace.sql.check_functions import OpenFunctions
 from headrace.state import Manifest, Store, TableFile
 from headrace.state.result_parquet import read_results
+from headrace.state.set_requests import SetChange
 from headrace.windows.duration import parse_absorb
 
 Rows = Sequence[Sequence[Any]]
@@ -100,6 +102,7 @@ class LocalRun:
         engine = Engine(
             lambda graph: DuckTyper(graph, functions),
             functions,
+            OpenFunctions.of(allow_functions),
             usual_slots=2,
             by_folder=frozenset(apart),
             memory=memory,
@@ -120,14 +123,25 @@ class LocalRun:
         )
         self.driver = open_driver(store, binder.graph(), engine, options)
         self.driver.begin()
-        self.plan, self.program = self.driver.plan, self.driver.program
-        self.graph, self.store, self.log = self.plan.graph, store, self.driver.log
+        self.store, self.log = store, self.driver.log
         self.tasks = tasks
         self._columns = AgreedColumns()
 
     @property
     def manifest(self) -> Manifest:
         return self.driver.manifest
+
+    @property
+    def plan(self) -> Plan:
+        return self.driver.plan
+
+    @property
+    def program(self) -> Program:
+        return self.driver.program
+
+    @property
+    def graph(self) -> Graph:
+        return self.driver.graph
 
     @property
     def slots(self) -> int:
@@ -137,8 +151,9 @@ class LocalRun:
         """One batch: rows of each stream in schema order; a time is microseconds, or a datetime. The rows of a stream that is
         PARTITIONED BY something may be given by folder, `{"a": rows, "b": rows}`; else they are put into a few.
         """
+        orders = self.driver.make_orders()  # first, since with it the set may change
         frames = [table for name, rows in streams.items() for table in self._frames(name, rows)]
-        return self._run_batch(frames, self.driver.make_orders())
+        return self._run_batch(frames, orders)
 
     def flush(self) -> Manifest:
         """Close every window that holds a row."""
@@ -154,6 +169,10 @@ class LocalRun:
     def rescale(self, slots: int) -> None:
         """Go on with another number of slots from the next batch on."""
         self.driver.rescale(slots)
+
+    def change(self, add: str = "", drop: Sequence[str] = ()) -> None:
+        """Go on with another set from the next batch on: `add` are CREATE QUERY and CREATE TABLE statements, `drop` queries."""
+        self.driver.change_to(self.driver.plan_change(SetChange(add, tuple(drop))))
 
     def close(self) -> None:
         """Give the checkpoint back, so that another run can go on with it."""

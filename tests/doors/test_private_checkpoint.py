@@ -155,7 +155,7 @@ def test_who_may_not_read_is_told_how_to_share(open_tmp: Path) -> None:
     run(open_tmp / "c")
     how = (
         f"import os; from headrace.state import Store; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
-        f"Store.open({str(open_tmp / 'c')!r}).read('plan.json')"
+        f"Store.open({str(open_tmp / 'c')!r}).read('lock')"
     )
     done = subprocess.run([sys.executable, "-c", how], capture_output=True, text=True)
     assert CheckpointError.__name__ in done.stderr

@@ -8,7 +8,6 @@ from typing import Any
 
 import duckdb
 
-from headrace.coordinator import plan_file
 from headrace.state.checksums import open_json, seal_json
 from headrace.testing import LocalRun
 
@@ -104,10 +103,10 @@ def test_what_was_chosen_stays(tmp_path: Path) -> None:
     again = LocalRun(STREAM + more, slots=2, path=str(tmp_path))
     assert nodes < {n.name for n in again.program.nodes}
     again.close()
-    data = open_json(again.store.read(plan_file.PATH))
+    data = open_json(again.store.read(again.manifest.epoch))
     assert data["placements"]["by_b"]["keys"] == ["k0 & 65472"]
     data["placements"]["by_b"]["keys"] = [1]
-    again.store.write(plan_file.PATH, seal_json(data))
+    again.store.write(again.manifest.epoch, seal_json(data))
     other = LocalRun(STREAM + more, slots=2, path=str(tmp_path))
     assert find_exchanges(other)[1] == (1, ("n",))
     other.close()

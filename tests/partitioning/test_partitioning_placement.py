@@ -145,9 +145,9 @@ def test_a_rate_declared_later_moves_no_state(tmp_path: Path) -> None:
 
 
 def test_what_was_chosen_before_a_kill_stays(tmp_path: Path) -> None:
-    """A run that dies after it has chosen and before its first batch binds the next one, whatever it would choose."""
+    """A run that dies after it has chosen and before its first batch binds nobody: the next one chooses by the same numbers."""
     measure(tmp_path, "u")
-    killed = LocalRun(STREAMS + FIRST + NEW, slots=2, path=str(tmp_path))  # the plan file is written, no batch is
+    killed = LocalRun(STREAMS + FIRST + NEW, slots=2, path=str(tmp_path))  # no batch is committed
     assert find_keys(killed, "of_s") == ("b",)
     killed.close()
     fresh = LocalRun(STREAMS + FIRST + NEW)
@@ -155,5 +155,5 @@ def test_what_was_chosen_before_a_kill_stays(tmp_path: Path) -> None:
     fresh.close()
     again = LocalRun(STREAMS + FIRST + NEW, slots=2, path=str(tmp_path))
     assert find_keys(again, "of_s") == ("b",)
-    assert again.driver.file.placed["of_s"].numbers == "measured in 2 batches"
+    assert again.driver.epoch.record.placed["of_s"].numbers == "measured in 2 batches"
     again.close()

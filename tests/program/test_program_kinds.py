@@ -15,14 +15,13 @@ import pytest
 from headrace.kernels.late_rows import drop_late, find_taken_from, has_late
 from headrace.kernels.slot_kinds import OPERATORS, RUNNERS
 from headrace.logical.join_kind import JoinKind
-from headrace.logical.time_bounds import TimeBounds
 from headrace.physical.relation_kinds import RELATIONS
 from headrace.program import aggregations, row_joins, slot_steps, table_lookups, version_joins
 from headrace.program.aggregations import ClosedWindows, PaneNode
 from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.node import Node, SourceFeed
 from headrace.program.program import Level, Program
-from headrace.program.row_joins import JoinRows, JoinSide, RowNode
+from headrace.program.row_joins import RowNode
 from headrace.program.slot_steps import Advance, Compute, Send
 from headrace.program.step import Step
 from headrace.program.table_lookups import LookUp, TransitNode
@@ -129,22 +128,6 @@ def test_tables_of_versions_are_not_dealt() -> None:
         None,
         "rows of s is kept by folder",
     )
-
-
-def test_what_stands_on_a_join_in_the_slot_needs_its_keys_whole() -> None:
-    """However many steps are in between; what goes to other slots, or stands on something else, does not."""
-    sides = (JoinSide("n1", "", "one"), JoinSide("n6", "", "other"))
-    join = JoinRows("q", "j", sides, JoinKind.INNER, 1, TimeBounds(2), None, "", ("", ""))
-    nodes = (ROWS, replace(ROWS, name="n6", label="others"), PANES)
-    path = (Compute("r", "", "j"), Compute("x", "", "p"))
-
-    def obstacles(*steps: Step) -> set[str | None]:
-        return {table.obstacle for table in find_dealt_tables(program(nodes, join, *path, *steps)).values()}
-
-    stands = "rows of s stands on the join in the same slot and needs the key whole"
-    assert obstacles() == obstacles(Send("n2", "", "r", False)) == obstacles(Send("n2", "", "x", True)) == {None}
-    assert obstacles(Send("n2", "", "r", True)) == obstacles(Send("n2", "", "j", True)) == {stands}
-    assert obstacles(Send("n6", "", "x", True)) == {"others are made in the slot that has the key"}
 
 
 def test_what_is_kept_has_words() -> None:

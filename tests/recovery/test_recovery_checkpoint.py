@@ -325,7 +325,7 @@ def test_a_lost_plan(spark: Any, tmp_path: Path, source: Path, damage: str) -> N
     """Without its plan a checkpoint is not continued by guessing."""
     script = stream_sql("s", source) + Q
     drained(spark, tmp_path / "ck", script)
-    plan = tmp_path / "ck" / "plan.json"
+    (plan,) = (tmp_path / "ck" / "epochs").iterdir()
     content = plan.read_text()
     assert json.loads(content)["queries"]["q"]["generation"] == 0
     if damage == "cut":
@@ -333,7 +333,7 @@ def test_a_lost_plan(spark: Any, tmp_path: Path, source: Path, damage: str) -> N
     else:
         plan.unlink()
     with pytest.raises(
-        CheckpointError, match=r"plan.json (cannot be read|is missing).*restore it, or use a new checkpoint"
+        CheckpointError, match=r"epochs/\S+ (cannot be read|is missing).*restore it, or use a new checkpoint"
     ):
         drained(spark, tmp_path / "ck", script)
     plan.write_text(content)
@@ -362,7 +362,7 @@ def test_garbage_is_never_read_and_collected(
     run = drained(spark, tmp_path / "ck", script, flush=True, limits=at_once)
     assert not any(store.exists(path) for path in left)
     assert tables(run) == whole(spark, tmp_path, source, Q)
-    assert young.driver.program.fingerprint == run.driver.program.fingerprint
+    assert young.driver.epoch.path == run.driver.epoch.path == run.manifest.epoch
     assert collect_garbage(store, ManifestLog(store), -1.0) == []
 
 

@@ -124,7 +124,7 @@ def choose_file(rng: random.Random, path: Path) -> Path:
     kinds: dict[str, list[Path]] = {}
     for file in sorted(p for p in path.rglob("*") if p.is_file() and p.name != "lock"):
         kinds.setdefault(file.relative_to(path).parts[0], []).append(file)
-    assert {"manifests", "history", "results", "late", "segments", "tables", "plan.json", "sinks"} <= kinds.keys()
+    assert {"manifests", "history", "results", "late", "segments", "tables", "epochs", "sinks"} <= kinds.keys()
     return rng.choice(kinds[rng.choice(sorted(kinds))])
 
 

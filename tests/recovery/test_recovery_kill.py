@@ -183,7 +183,8 @@ def test_tables_placed_by_what_was_measured_survive_kills(tmp_path: Path) -> Non
         process = start("recovery_local_driver.py", FIRST + ADDED, tmp_path / "ck", folder)
         kills += kill_at(process, tmp_path / "ck", moment, rng, alone=True)
         process.wait()
-        placed.append(json.loads((tmp_path / "ck" / "plan.json").read_text())["placements"]["few"])
+        newest = max((tmp_path / "ck" / "epochs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        placed.append(json.loads(newest.read_text())["placements"]["few"])
     assert kills
     assert placed[0] == placed[1]
     assert placed[0]["keys"] == [1] and placed[0]["numbers"] == "measured in 3 batches"

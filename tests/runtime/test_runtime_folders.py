@@ -95,7 +95,7 @@ def test_folders_named_by_value_with_joins_and_other_tables(spark: Any, tmp_path
     path = write_folders(tmp_path / "data", 1_200, hive=True)
     ours, _, _, _ = run_both(spark, tmp_path, path, QUERIES + PAIRS, hive=True)
     assert {ours.driver.plan.tables[t].label for t in ours.driver.plan.by_folder} == {"tcp by src, dest", "rows of tcp by `src`, `len`"}
-    assert sorted(ours.driver.file.folders) == [f"={n}" for n in range(6)]
+    assert sorted(ours.manifest.folders) == [f"={n}" for n in range(6)]
     assert sum(r.table_bytes["tcp by dest"] for r in ours.reports) > 0
 
 
@@ -118,7 +118,7 @@ def test_new_folders_and_other_slots(spark: Any, tmp_path: Path) -> None:
     assert tables(run) == tables(plain)
     assert multiset(run.late("tcp").arrow()) == multiset(plain.late("tcp").arrow())
     assert sum(run.manifest.streams["tcp"].rows for run in (run, plain)) == 2 * 1601
-    assert run.driver.file.folders[-1] == "part-new" and len(run.driver.file.folders) == 7
+    assert run.manifest.folders[-1] == "part-new" and len(run.manifest.folders) == 7
     (path / "part-wrong").mkdir()
     pq.write_table(new.set_column(0, "ts", pa.array([START + timedelta(days=1)], SCHEMA.field(0).type)), path / "part-wrong" / "f.parquet")
     with pytest.raises(SourceError, match="'part-new' and 'part-wrong'"):

@@ -77,7 +77,7 @@ def manifest(version: int, **changes: Any) -> Manifest:
     fields: dict[str, Any] = {
         "version": version,
         "batch_id": version - 1,
-        "fingerprint": "f00d",
+        "epoch": "epochs/000000000001-f00d.json",
         "streams": {"tcp": StreamState(Observation(100 * version), Frontier(95 * version, ((('a', 1), 99 * version),)), 1000, 3, 1), "new": StreamState()},
         "route": (0, 0, 1, 1),
         "slots": 2,

@@ -19,17 +19,18 @@ SCRIPT = """
 CREATE STREAM s (t BIGINT) PROGRESSING ON t ORDERED FROM 'memory';
 CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10];
 """
-ADVICE = r"was written by an older Headrace: it has format 1, this one reads format 5.*start with a new checkpoint"
+ADVICE = r"was written by an older Headrace: it has format 1, this one reads format 7.*start with a new checkpoint"
 
 
-def test_a_plan_file_of_format_1(tmp_path: Path) -> None:
+def test_a_record_of_format_1(tmp_path: Path) -> None:
     """It is refused before anything is read or written."""
     run = LocalRun(SCRIPT, path=str(tmp_path))
     run.push(s=[(1,), (20,)])
     run.close()
-    plan = json.loads((tmp_path / "plan.json").read_text())
-    assert plan["format"] == FORMAT == 5
-    (tmp_path / "plan.json").write_text(json.dumps({**plan, "format": 1}))
+    (path,) = (tmp_path / "epochs").iterdir()
+    record = json.loads(path.read_text())
+    assert record["format"] == FORMAT == 7
+    path.write_text(json.dumps({**record, "format": 1}))
     before = sorted(p for p in tmp_path.rglob("*") if p.name != "lock")
     with pytest.raises(CheckpointError, match=ADVICE):
         LocalRun(SCRIPT, path=str(tmp_path))
@@ -40,7 +41,7 @@ def test_a_manifest_of_format_1(tmp_path: Path) -> None:
     """Readers of results are told the same; it is not called damaged."""
     store = Store.open(str(tmp_path))
     lines = encode(manifest(1)).splitlines(keepends=True)
-    lines[0] = lines[0].replace(b'"format":5', b'"format":1')
+    lines[0] = lines[0].replace(b'"format":7', b'"format":1')
     store.write(path_of(1), b"".join(lines[:2]) + checksum(b"".join(lines[:2])))
     for act in (ManifestLog.latest, lambda log: log.results("flows")):
         with pytest.raises(CheckpointError, match=ADVICE):

@@ -86,7 +86,7 @@ def test_a_version_is_committed_once(store: Store) -> None:
     committed(store, 2)
     other = ManifestLog(store)
     with pytest.raises(CheckpointError, match=r"another run has committed version 2 .*ck"):
-        other.publish(manifest(2, fingerprint="other"))
+        other.publish(manifest(2, epoch="other"))
     assert ManifestLog(store).latest() == manifest(2)
     assert other.latest() == manifest(2)
 
@@ -160,6 +160,7 @@ def test_a_damaged_old_manifest_does_not_block_the_rest(store: Store) -> None:
     assert log.results("flows") == [ResultFile(f"results/flows/{v}.parquet", 10, 500) for v in (1, 3, 4)]
     assert log.list_results("flows").starts == [0, 10, 20]
     assert log.named() == {
+        "epochs/000000000001-f00d.json",
         "segments/3.arrow",
         "segments/4.arrow",
         *(f"{kind}/{v}.parquet" for v in (1, 3, 4) for kind in ("results/flows", "late/tcp")),

@@ -61,7 +61,7 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
       headrace compact out/netmon
       headrace compact out/netmon --retain '7 days'
     """
-    from headrace.coordinator import plan_file
+    from headrace.coordinator.epoch_record import read_record
     from headrace.report.export import open_log
     from headrace.sources.source_log import trim_source_logs
     from headrace.state import CheckpointLock, Retention, compact_checkpoint
@@ -72,9 +72,9 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
     with CheckpointLock(log.store):
         before = len(log.store.scan())
         done = compact_checkpoint(log.store, policy, whole=True)
-        plan = plan_file.load(log.store) if log.store.exists(plan_file.PATH) else None
-        if plan is not None:
-            trim_source_logs(log.store, [dict(stream["source"][1]) for stream in plan.streams.values()])
+        epoch = read_record(log.store)
+        if epoch is not None:
+            trim_source_logs(log.store, [dict(stream["source"][1]) for stream in epoch.streams.values()])
         after = len(log.store.scan())
     expired = f", {done.expired:,} rows expired" if retain else ""
     click.echo(f"{after:,} files, {before:,} before: {done.moved:,} versions moved onto pages{expired}")

@@ -85,7 +85,7 @@ def make_first_manifest(program: Program, slots: int) -> Manifest:
     return Manifest(
         version=0,
         batch_id=-1,
-        fingerprint=program.fingerprint,
+        epoch="",
         streams={s.name: StreamState() for s in program.streams},
         route=initial_route(program.pids, slots),
         slots=slots,
@@ -177,7 +177,8 @@ def make_manifest(
     return Manifest(
         version=orders.version,
         batch_id=batch_id,
-        fingerprint=program.fingerprint,
+        epoch=manifest.epoch,
+        folders=manifest.folders,
         streams=streams,
         route=orders.route,
         slots=orders.slots,

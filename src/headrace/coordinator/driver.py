@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.coordinator import plan_file
 from headrace.coordinator.balancer import Balancer
 from headrace.coordinator.batch_report import make_report
+from headrace.coordinator.change_set import change_set
 from headrace.coordinator.commit import (
     BatchInput,
     TaskTerms,
@@ -27,18 +27,18 @@ from headrace.coordinator.commit import (
     make_orders,
 )
 from headrace.coordinator.committed_results import Results, schema_of
-from headrace.coordinator.continue_plan import continue_settings, restore_order
 from headrace.coordinator.delivery import Delivery
+from headrace.coordinator.epoch import Epoch, plan_epoch, reads_in_tasks
+from headrace.coordinator.epoch_record import FOLDER, EpochRecord, describe_streams, load_record
 from headrace.coordinator.folder_watch import FolderWatch
 from headrace.coordinator.housekeeping import Housekeeping
 from headrace.coordinator.input_watch import InputWatch
 from headrace.coordinator.run_options import Engine, RunOptions
 from headrace.coordinator.slot_follower import SlotFollower
 from headrace.coordinator.table_versions import TableVersions
-from headrace.errors import InternalError, OptionError
+from headrace.errors import HeadraceError, InternalError, OptionError
 from headrace.logical.graph import Graph
-from headrace.optimizer import Plan, optimize
-from headrace.physical.lower import lower
+from headrace.optimizer import Plan
 from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.fold_progress import fold_progress
 from headrace.program.messages import Absorb, Orders, SlotReport
@@ -49,6 +49,7 @@ from headrace.report.model import BatchReport
 from headrace.sql.error_places import suggest
 from headrace.state import CheckpointLock, Manifest, ManifestLog, Store, protect_checkpoint
 from headrace.state.folder_numbers import spread_number
+from headrace.state.set_requests import SetChange, read_changes
 from headrace.state.slot_requests import AUTO, SlotRequests, forget_requests, read_requests, request_slots
 
 _ONE_FOLDER = (
@@ -65,36 +66,39 @@ class Driver:
         store: Store,
         lock: CheckpointLock,
         log: ManifestLog,
-        plan: Plan,
-        program: Program,
-        file: plan_file.PlanFile,
+        epoch: Epoch,
         slots: int,
         options: RunOptions,
         engine: Engine,
     ) -> None:
-        self.store, self.lock, self.log, self.file = store, lock, log, file
-        self.plan, self.program, self.slots = plan, program, slots
-        self.options, self.engine = options, engine
-        self.manifest: Manifest = log.latest() or make_first_manifest(program, slots)
+        self.store, self.lock, self.log = store, lock, log
+        self.slots, self.options, self.engine = slots, options, engine
+        self.manifest: Manifest = log.latest() or make_first_manifest(epoch.program, slots)
         self.delivery = Delivery(store, log, list(engine.sinks))
         self.housekeeping = Housekeeping(store, lock.check)
         self._retention = replace(options.limits.compaction, retain=options.retain)
-        self._born = {n: b for n, b in file.born.items() if b is not None}
-        self._unneeded: set[str] = set()  # segments the version before the last still names
-        self.tables: TableVersions | None = None  # None: the set reads no static table
+        self._unneeded: set[str] = set()  # state that only the version before the last still names
         self._since = engine.clock()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
-        splits = not program.keeps_folders()
-        dealt = find_dealt_tables(program)
-        self.balancer = Balancer(options.balance, splits, dealt, options.limits.named_rows)
         self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
         if options.slots == AUTO and engine.read_capacity is not None:
-            self.follower = SlotFollower(engine.read_capacity, program.pids, options.trigger.seconds)
+            self.follower = SlotFollower(engine.read_capacity, epoch.program.pids, options.trigger.seconds)
         self._requests = SlotRequests()
-        self.folder_watch = FolderWatch(program)
+        self._taken: tuple[str, ...] = ()  # requests for another set
         self._notes: tuple[str, ...] = ()  # for the report of the next batch
         self._warned = False  # of files in one folder
-        self.input_watch = InputWatch(store, plan.graph)
+        self._new_folders: tuple[str, ...] = ()  # of the batch under way
+        self._enter(epoch)
+
+    def _enter(self, epoch: Epoch) -> None:
+        """Go on with another set, or with the first: what is known of rates, tables and folders by set begins anew."""
+        self.epoch, program, options = epoch, epoch.program, self.options
+        self._born = {n: b for n, b in epoch.record.born.items() if b is not None}
+        dealt = find_dealt_tables(program)
+        self.balancer = Balancer(options.balance, not program.keeps_folders(), dealt, options.limits.named_rows)
+        self.folder_watch = FolderWatch(program)
+        self.input_watch = InputWatch(self.store, epoch.graph)
+        self.tables: TableVersions | None = None  # None: the set reads no static table
         absorb = None
         if options.absorb is not None:
             absorb = Absorb(options.absorb, options.limits.waiting_bytes, least=options.limits.least_rows)
@@ -102,14 +106,71 @@ class Driver:
             obstacle = find_waiting_obstacle(program)
             if obstacle is not None:
                 self._notes += (f"absorb: no row waits in this set, because {obstacle}",)
+        engine = self.engine
         self._terms = TaskTerms(engine.memory, engine.scratch, options.preaggregate, absorb, options.limits)
 
     @property
+    def plan(self) -> Plan:
+        return self.epoch.plan
+
+    @property
+    def program(self) -> Program:
+        return self.epoch.program
+
+    @property
     def graph(self) -> Graph:
-        return self.plan.graph
+        return self.epoch.graph
+
+    def plan_change(self, change: SetChange) -> Epoch:
+        """The epoch after a change of the set; refuses what does not fit, and changes nothing."""
+        if not self.manifest.version:
+            raise OptionError("the set can be changed when its first batch is committed; until then start with another set")
+        engine, in_tasks = self.engine, reads_in_tasks(self.plan)
+        graph = change_set(self.epoch, change, list(engine.user), engine.opened)
+        if not in_tasks:
+            engine = replace(engine, spark_reads="the run began so")
+        epoch = plan_epoch(self.store, self.epoch.record, self.epoch.path, self.manifest, graph, engine, self.options)
+        if reads_in_tasks(epoch.plan) != in_tasks:
+            reasons = [one.reason for one in epoch.plan.readings.values() if not one.in_tasks]
+            raise OptionError(
+                f"tasks read the files of this run, and now Spark had to: {reasons[0]}. Stop the run and start it anew"
+            )
+        return epoch
+
+    def change_to(self, epoch: Epoch) -> None:
+        """From the next batch on the set is another. It is true with the manifest of that batch: who dies before it leaves
+        the set as it was.
+        """
+        added = [name for name in epoch.queries if name not in self.epoch.queries]
+        dropped = [name for name in self.epoch.queries if name not in epoch.queries]
+        if not added and not dropped:
+            return
+        before = self.epoch
+        try:
+            self._enter(epoch)
+            self._read_tables()
+        except BaseException:
+            self._enter(before)
+            self._read_tables()
+            raise
+        said = [f"{verb} {', '.join(names)}" for verb, names in (("adds", added), ("drops", dropped)) if names]
+        self._notes += (f"the set changes with this batch: it {' and '.join(said)}",)
+
+    def _take_changes(self) -> None:
+        """Change the set as was requested; what does not fit is refused in the report of the batch."""
+        for path, change in read_changes(self.store):
+            if path not in self._taken:
+                self._taken += (path,)
+                try:
+                    if isinstance(change, str):
+                        raise OptionError(change)
+                    self.change_to(self.plan_change(change))
+                except HeadraceError as error:
+                    self._notes += (f"{path} was refused: {error}",)
 
     def make_orders(self, flush: bool = False) -> Orders:
         """The orders of the next batch."""
+        self._take_changes()
         self._requests = read_requests(self.store)
         if self._requests.slots is not None:
             self.slots, self.follower = self._requests.slots, None
@@ -122,15 +183,11 @@ class Driver:
         return make_orders(self.manifest, self.program, self.store, self._born, seen, self._terms)
 
     def number_folders(self, names: Iterable[str]) -> dict[str, int]:
-        """The mini-partition of every folder of sources; new ones get the next numbers, for good."""
-        known = {name: number for number, name in enumerate(self.file.folders)}
-        new = sorted(set(names) - known.keys())
-        if new:
-            self.file.folders = [*self.file.folders, *new]
-            self.file.save(self.store)
-        return {
-            name: spread_number(number, self.program.pids) for number, name in enumerate(self.file.folders)
-        }
+        """The mini-partition of every folder of sources; new ones get the next numbers, for good with the next manifest."""
+        known = (*self.manifest.folders, *self._new_folders)
+        self._new_folders += tuple(sorted(set(names) - set(known)))
+        known = (*self.manifest.folders, *self._new_folders)
+        return {name: spread_number(number, self.program.pids) for number, name in enumerate(known)}
 
     def is_overdue(self) -> bool:
         """Whether rows have waited as long as they may, and no batch came that took them."""
@@ -142,9 +199,14 @@ class Driver:
         request_slots(self.store, slots)
 
     def begin(self) -> None:
-        """The run begins: the plan is kept, sinks are given what they have missed, tables are read for the first time."""
-        self.file.save(self.store)
+        """The run begins: sinks are given what they have missed, tables are read for the first time."""
+        self.epoch.save(self.store)
         self.delivery.catch_up()
+        self._read_tables()
+        self._listen()
+
+    def _read_tables(self) -> None:
+        """Read the static tables of the set for the first time."""
         looked_up = [self.graph.tables[use.table] for use in self.program.static_tables()]
         if looked_up:
             reader, limits = self.engine.tables, self.options.limits
@@ -153,7 +215,6 @@ class Driver:
                 self.store, looked_up, self.program, reader, self.manifest.tables, limits, self.engine.memory
             )
             self.tables.choose(self.manifest.version + 1, self.engine.clock())
-        self._listen()
 
     def _listen(self) -> None:
         """Silence counts from now on, and what is told beside the streams is read. A batch that Spark has planned already must
@@ -194,7 +255,8 @@ class Driver:
         load = self.balancer.read(reports, orders)
         labels = {node.name: node.label for node in self.program.nodes}
         notes = (*self._requests.refused, *self._notes, *self.balancer.describe(orders, reports, labels))
-        if self.slots > 1 and self.file.folders == [""] and not self._warned:
+        manifest = replace(manifest, epoch=self.epoch.path, folders=(*manifest.folders, *self._new_folders))
+        if self.slots > 1 and manifest.folders == ("",) and not self._warned:
             self._warned = True
             notes += (_ONE_FOLDER,)
         notes += tuple(self.input_watch.explain_rejected(self.manifest, manifest))
@@ -207,21 +269,22 @@ class Driver:
         )
         manifest = replace(manifest, report=report.to_json(), load=load.to_json())
         self.lock.check()
+        self.epoch.save(self.store)
         self.log.publish(manifest)
-        before, self.manifest, self._notes = self.manifest, manifest, ()
+        before, self.manifest, self._notes, self._new_folders = self.manifest, manifest, (), ()
         self.balancer.observe(load)
         if self.follower is not None:
             self.follower.observe(load.seen, report.rows, report.seconds)
-        for path in self._requests.paths:
+        for path in (*self._requests.paths, *self._taken):
             self.store.delete(path)
-        self._requests = SlotRequests()
+        self._requests, self._taken = SlotRequests(), ()
         self.delivery.deliver(manifest)
         self._tidy(before)
         self._read_bounds()
         return report
 
     def _tidy(self, before: Manifest) -> None:
-        """Segments and tables go when neither the last version nor the one before it names them."""
+        """Segments, tables and epochs go when neither the last version nor the one before it names them."""
         for gone in self._unneeded:
             self.store.delete(gone)
         self._unneeded = _named_state(before) - _named_state(self.manifest)
@@ -245,53 +308,55 @@ class Driver:
     # -- reading --------------------
     def results(self, name: str, make_frame: Callable[[Results], Any] | None = None) -> Results:
         """The committed results of a query."""
-        if name not in self.file.schemas:
-            raise OptionError(f"there is no query {name!r}." + suggest(name, self.file.schemas))
+        if name not in self.epoch.record.schemas:
+            raise OptionError(f"there is no query {name!r}." + suggest(name, self.epoch.record.schemas))
         return Results(
-            self.log, lambda: self.log.results(name), schema_of(self.file.schemas[name]), make_frame, name
+            self.log, lambda: self.log.results(name), schema_of(self.epoch.record.schemas[name]), make_frame, name
         )
 
     def late(self, stream: str, make_frame: Callable[[Results], Any] | None = None) -> Results:
         """The late and unusable rows of a stream, with the reason."""
-        if stream not in self.file.late_schemas:
+        if stream not in self.epoch.record.late_schemas:
             raise OptionError(f"there is no stream {stream!r}")
         return Results(
-            self.log, lambda: self.log.late(stream), schema_of(self.file.late_schemas[stream]), make_frame
+            self.log, lambda: self.log.late(stream), schema_of(self.epoch.record.late_schemas[stream]), make_frame
         )
 
 
 def open_driver(store: Store, graph: Graph, engine: Engine, options: RunOptions) -> Driver:
     """The driver of a set on the checkpoint in `store`, which is ours alone from here on."""
-    functions = {name.lower(): one for name, one in engine.user.items()}
     protect_checkpoint(store, options.share)
     lock = CheckpointLock(store)
     lock.acquire()
     try:
-        old, log = plan_file.load(store), ManifestLog(store)
+        log = ManifestLog(store)
         latest = log.latest()
-        if old is not None and latest is None:
-            plan_file.take_over(store, old, graph)
+        old = load_record(store, latest)
+        if latest is None:
+            _take_over(store, old, graph)
             old = None
         engine.check(latest)
-        file = plan_file.reconcile(store, old, graph, engine.time_zone, options.partition_by)
-        graph = restore_order(graph, file, functions)
-        settings = continue_settings(store, old, file, graph, options.limits)
-        settings = replace(settings, user=functions, spark_reads=engine.spark_reads, folders=engine.folders)
-        if settings.by_folder is None:
-            settings = replace(settings, by_folder=engine.by_folder, flat=engine.flat)
-        plan = optimize(graph, engine.make_typer(graph), settings)
-        program = lower(plan)
-        plan_file.settle(store, file, plan, program, latest)
+        epoch = plan_epoch(store, old, None if latest is None else latest.epoch, latest, graph, engine, options)
         slots = options.wanted_slots
         if options.slots is not None:
             forget_requests(store)
         if slots is None:
             slots = latest.slots if latest is not None else engine.usual_slots
-        return Driver(store, lock, log, plan, program, file, slots, options, engine)
+        return Driver(store, lock, log, epoch, slots, options, engine)
     except BaseException:
         lock.release()
         raise
 
 
+def _take_over(store: Store, old: EpochRecord | None, graph: Graph) -> None:
+    """Take over a checkpoint where nothing was committed; Spark's log goes too if it is of other sources."""
+    if old is not None and list(describe_streams(graph).items()) != list(old.streams.items()):
+        for path in store.list("spark"):
+            store.delete(path)
+    for path in store.list(FOLDER):
+        store.delete(path)
+
+
 def _named_state(manifest: Manifest) -> set[str]:
-    return {m.path for m in manifest.segments} | {path for t in manifest.tables.values() for path in t.paths}
+    named = {m.path for m in manifest.segments} | {path for t in manifest.tables.values() for path in t.paths}
+    return named | ({manifest.epoch} if manifest.version else set())

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headrace.coordinator import plan_file
 from headrace.coordinator.committed_results import schema_of
+from headrace.coordinator.epoch_record import describe_streams, load_record
 from headrace.logical.graph import Graph
 from headrace.partitioning.plan_cost import EPOCH, NodeStatistics, RateStatistics
 from headrace.program.limits import SHIPPED
@@ -29,8 +29,8 @@ def read_measured_rates(
     store: Store, graph: Graph, last: int = SHIPPED.measured_batches
 ) -> RateStatistics | None:
     """What the `last` batches of a checkpoint measured of a set; None if there was no row yet."""
-    file = plan_file.load(store)
     log = ManifestLog(store)
+    file = load_record(store, log.latest())
     manifests = [log.read(v) for v in log.versions()[-last:]] if file is not None else []
     reports = [BatchReport.from_json(m.report) for m in manifests if m.report]
     rows = sum(r.rows for r in reports)
@@ -38,7 +38,7 @@ def read_measured_rates(
     if file is None or not rows or seconds <= 0:
         return None
     origin = f"measured in {len(reports)} batches" if len(reports) > 1 else "measured in 1 batch"
-    known = plan_file.describe_streams(graph)
+    known = describe_streams(graph)
     same = [s for s in graph.streams if file.streams.get(s, {}).get("columns") == known[s]["columns"]]
     streams = {s: sum(r.streams[s].rows for r in reports if s in r.streams) * EPOCH / seconds for s in same}
     nodes: dict[str, NodeStatistics] = {}

@@ -15,6 +15,7 @@ from headrace.optimizer.plan import Typer
 from headrace.program.limits import SHIPPED, Limits
 from headrace.progress import Observation
 from headrace.sinks.sinks import Sink
+from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions
 from headrace.state import Manifest
 from headrace.state.share import check_share
 from headrace.state.slot_requests import AUTO, check_slot_count
@@ -68,6 +69,7 @@ class Engine:
 
     make_typer: Callable[[Graph], Typer]
     user: Mapping[str, UserAggregate] = field(default_factory=dict)
+    opened: OpenFunctions = SAFE_ONLY  # that texts may call, of queries that are added to a running set
     time_zone: str = "UTC"
     usual_slots: int = 1  # where neither the user nor the checkpoint says how many
     spark_reads: str = ""  # why tasks must not read files by themselves

@@ -49,7 +49,7 @@ def summarize(log: ManifestLog) -> dict[str, Any]:
         "committed_at": datetime.fromtimestamp(last.created_at, UTC)
         .isoformat(timespec="seconds")
         .replace("+00:00", "Z"),
-        "fingerprint": last.fingerprint,
+        "epoch": last.epoch,
         "engine": last.engine,
         "streams": _streams(log, last),
         "queries": _queries(log, last),
@@ -135,11 +135,12 @@ def _queries(log: ManifestLog, last: Manifest) -> list[dict[str, Any]]:
 
 
 def _labels(log: ManifestLog) -> dict[str, str]:
-    """What the nodes are, in words, from the plan file; nothing if there is none, or a damaged one."""
-    if not log.store.exists("plan.json"):
+    """What the nodes are, in words, from the record of the epoch; nothing if there is none, or a damaged one."""
+    last = log.latest()
+    if last is None or not log.store.exists(last.epoch):
         return {}
     try:
-        labels: dict[str, str] = open_json(log.store.read("plan.json")).get("labels", {})
+        labels: dict[str, str] = open_json(log.store.read(last.epoch)).get("labels", {})
     except DamagedFile:  # a run says so; here only words are missing
         return {}
     return labels

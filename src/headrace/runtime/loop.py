@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
@@ -26,10 +26,12 @@ from headrace.arguments import checked
 from headrace.coordinator.committed_results import Results
 from headrace.coordinator.delivery import blame
 from headrace.coordinator.driver import Driver
+from headrace.coordinator.epoch import Epoch
 from headrace.coordinator.slot_follower import files_reach_limit, is_behind
 from headrace.errors import CheckpointError, HeadraceError, OptionError
 from headrace.kernels import payloads
 from headrace.kernels.scan import Scan, name_folder, split_by_folder, split_files
+from headrace.optimizer import Plan
 from headrace.program.messages import Orders, Split
 from headrace.report.model import BatchReport
 from headrace.runtime.file_schemas import FileSchemas
@@ -41,8 +43,16 @@ from headrace.runtime.spark_faults import explain_error, quiet
 from headrace.runtime.tasks import scan_task, slot_task, source_task
 from headrace.sources.offset_log import flush_offset_log
 from headrace.state import Manifest
+from headrace.state.set_requests import SetChange, request_change
 
 KEPT_REPORTS = 10_000
+
+
+class Scans(NamedTuple):
+    """How tasks read the files of all streams (None: Spark reads), and how slots those of folders they own."""
+
+    shared: tuple[Scan, ...] | None
+    own: tuple[Scan, ...] | None
 
 
 class Run:
@@ -52,16 +62,13 @@ class Run:
         self,
         spark: SparkSession,
         driver: Driver,
-        scans: tuple[Scan, ...] | None,
-        own: tuple[Scan, ...] | None,
+        make_scans: Callable[[Plan], Scans],
         schemas: FileSchemas,
         on_batch: Callable[[BatchReport], object] | None = None,
     ) -> None:
-        self.spark, self.driver, self.scans, self._schemas = spark, driver, scans, schemas
-        self.own = own  # how slots read the files of folders they own
+        self.spark, self.driver, self._make_scans, self._schemas = spark, driver, make_scans, schemas
         self._trigger = driver.options.trigger
         self.reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
-        self._projection = Projection(driver.plan, driver.program)
         self._on_batch, self._flush = on_batch, self._trigger.flush
         self._error: BaseException | None = None
         self._query: Any = None
@@ -74,6 +81,14 @@ class Run:
         self._silenced = threading.Event()  # no more heartbeats
         self._idle_since = time.monotonic()
         self._ending = threading.Lock()
+        self._enter(driver.epoch)
+
+    def _enter(self, epoch: Epoch) -> None:
+        """What Spark computes and tasks read for the set of an epoch. Its source is the same in all of them."""
+        self._epoch, self._prepared = epoch, {}
+        scans = self._make_scans(epoch.plan)
+        self.scans, self.own = scans.shared, scans.own
+        self._projection = Projection(epoch.plan, epoch.program)
 
     @property
     def manifest(self) -> Manifest:
@@ -87,7 +102,7 @@ class Run:
 
     def __dir__(self) -> list[str]:
         """What a user's program calls; the rest is of the machine."""
-        return ["active", "late", "progress", "reports", "rescale", "results", "stop", "wait"]
+        return ["active", "change", "late", "progress", "reports", "rescale", "results", "stop", "wait"]
 
     # -- life --------------------
     def start(self, frames: dict[str, DataFrame], folders: Sequence[str] = ()) -> None:
@@ -157,6 +172,18 @@ class Run:
             raise OptionError("the run has ended; give the number of slots to the next one")
         self.driver.rescale(slots)
 
+    @checked
+    def change(self, add: str = "", drop: str | Sequence[str] = ()) -> None:
+        """Go on with another set from the next batch on: `add` are CREATE QUERY and CREATE TABLE statements, `drop` names of
+        queries. What does not fit is refused here, and nothing changes. Whoever starts the set again says what it is then.
+        """
+        if self._ended:
+            raise OptionError("the run has ended; start the set as it is to be")
+        change = SetChange(add, (drop,) if isinstance(drop, str) else tuple(drop))
+        with self._in_batch:
+            self.driver.plan_change(change)
+        request_change(self.driver.store, change)
+
     @property
     def active(self) -> bool:
         return not self._ended and bool(self._query.isActive)
@@ -192,7 +219,7 @@ class Run:
             try:
                 self._refuse_gap(batch_id)
                 self.driver.input_watch.look_for_files(batch_id)
-                orders = self.driver.make_orders()
+                orders = self._make_orders()
                 follower = self.driver.follower
                 if follower is not None:
                     self._tasks = follower.cores
@@ -212,6 +239,15 @@ class Run:
             except BaseException as e:
                 self._error = e
                 raise
+
+    def _make_orders(self, flush: bool = False) -> Orders:
+        orders = self.driver.make_orders(flush)
+        self._follow_epoch()
+        return orders
+
+    def _follow_epoch(self) -> None:
+        if self.driver.epoch is not self._epoch:
+            self._enter(self.driver.epoch)
 
     def _split_own(self, files: list[tuple[int, str, int]], orders: Orders) -> tuple[tuple[Split, ...], ...]:
         """The files that slots read by themselves."""
@@ -273,6 +309,7 @@ class Run:
                     continue
                 told = self.driver.told
                 orders = self.driver.make_heartbeat()
+                self._follow_epoch()
                 if orders is not None:
                     self._finish(self._prepare(orders.slots), orders, self.manifest.batch_id)
                 elif told != self.driver.told:  # Spark must have looked for rows after that was told
@@ -291,7 +328,7 @@ class Run:
         if flush and not self.driver.can_flush():
             return
         try:
-            orders = self.driver.make_orders(flush=flush)
+            orders = self._make_orders(flush)
             self._finish(self._prepare(orders.slots), orders, self.manifest.batch_id)
         except Exception as e:
             raise explain_error(e, None) from e

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.coordinator.driver import open_driver
+from headrace.coordinator.epoch import reads_in_tasks
 from headrace.coordinator.run_options import Engine, RunOptions
 from headrace.errors import CheckpointError, OptionError
 from headrace.kernels.scan import Scan
@@ -20,7 +21,7 @@ from headrace.optimizer import Plan
 from headrace.physical.lower_scan import lower_scan
 from headrace.report.model import BatchReport
 from headrace.runtime.file_schemas import FileSchemas
-from headrace.runtime.loop import Run
+from headrace.runtime.loop import Run, Scans
 from headrace.runtime.open_source import open_source
 from headrace.runtime.read_static import StaticReader
 from headrace.runtime.slot_memory import find_slot_memory, read_size
@@ -38,6 +39,7 @@ from headrace.sources.source_path import (
     resolve_options,
     unliteral,
 )
+from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions
 from headrace.state import Manifest, Store
 
 TABLE_BROADCAST = "spark.headrace.table.broadcast"
@@ -61,6 +63,7 @@ class RegisteredSet:
     bases: Mapping[str, Path] = field(default_factory=dict)  # of relative paths, by stream and table
     bounds: Mapping[str, Callable[[], Any]] = field(default_factory=dict)  # told beside streams
     tables: Mapping[str, Any] = field(default_factory=dict)  # that are DataFrames, or functions that give one
+    opened: OpenFunctions = SAFE_ONLY  # functions that texts may call
 
 
 def start(
@@ -82,25 +85,23 @@ def start(
 
     def make_typer(ordered: Graph) -> SparkTyper:
         typers.append(SparkTyper(spark, ordered, queries.user))
-        return typers[0]
+        return typers[-1]
 
     driver = open_driver(store, queries.graph, _make_engine(spark, queries, store, make_typer, sinks), options)
     try:
         plan, bases = driver.plan, queries.bases
-        files = all(reading.in_tasks for reading in plan.readings.values())
+        files = reads_in_tasks(plan)
         opened = {
             n: queries.frames[n] if n in queries.frames else open_source(spark, s, bases.get(n), files)
             for n, s in plan.graph.streams.items()
         }
-        streams = list(plan.graph.streams.values())
-        scans = tuple(_scan(plan, s, typers[0]) for s in streams) if files else None
-        own = tuple(_scan(plan, s, typers[0], by_folder=True) for s in streams) if plan.by_folder else None
-        if own is not None and not files:
+        if plan.by_folder and not files:
             raise _refuse_spark_reader(store, plan)
         drop_torn_logs(store, driver.manifest.batch_id)
         trim_source_logs(store, [dict(stream.options) for stream in plan.graph.streams.values()])
         driver.begin()
-        run = Run(spark, driver, scans, own, FileSchemas(spark, plan.graph, opened, bases), on_batch)
+        make_scans = lambda plan: _make_scans(plan, typers[-1])  # noqa: E731
+        run = Run(spark, driver, make_scans, FileSchemas(spark, plan.graph, opened, bases), on_batch)
         run.start(opened, list_folders(plan.graph, bases))
         if not options.trigger.available_now:  # a run that goes on: results expire even if no batch comes
             driver.compact()
@@ -122,6 +123,7 @@ def _make_engine(
     return Engine(
         make_typer,
         queries.user,
+        queries.opened,
         spark.conf.get("spark.sql.session.timeZone") or "UTC",
         max(1, spark.sparkContext.defaultParallelism),
         _spark_must_read(spark),
@@ -177,6 +179,14 @@ def _find_folders(graph: Graph, bases: Mapping[str, Path]) -> dict[str, str]:
             if os.path.isdir(folder):
                 found[name] = folder
     return found
+
+
+def _make_scans(plan: Plan, typer: SparkTyper) -> Scans:
+    """How tasks read the files of a set, if they do."""
+    streams = list(plan.graph.streams.values())
+    scans = tuple(_scan(plan, s, typer) for s in streams) if reads_in_tasks(plan) else None
+    own = tuple(_scan(plan, s, typer, by_folder=True) for s in streams) if plan.by_folder else None
+    return Scans(scans, own)
 
 
 def _scan(plan: Plan, stream: Stream, typer: SparkTyper, by_folder: bool = False) -> Scan:

@@ -19,14 +19,14 @@ from headrace.state.history import FOLDER, Loss, PageName
 from headrace.state.manifest import ManifestLog
 from headrace.state.store import Store
 
-OWNED = ("segments", "results", "late", "tables", "orders")
+OWNED = ("segments", "results", "late", "tables", "orders", "epochs")
 _OF_VERSION = re.compile(r"(\d{12,})-")
 _MANIFEST = re.compile(r"manifests/(\d{12,})\.json")
 
 
 def collect_garbage(store: Store, log: ManifestLog, grace_seconds: float) -> list[str]:
-    """Delete, and return, the superseded manifests and pages and the files under segments/, results/, late/, tables/ and orders/
-    that nobody needs. Without any manifest nothing is deleted: there is no proof then.
+    """Delete, and return, the superseded manifests and pages and the files under segments/, results/, late/, tables/,
+    orders/ and epochs/ that nobody needs. Without any manifest nothing is deleted: there is no proof then.
     """
     before = time.time() - grace_seconds
     candidates = [

@@ -6,8 +6,8 @@ which is one atomic step (`Store.publish`). Always true of a sound log:
 * versions are 1, 2, …, n without a gap, and a version, once there, never changes; the oldest of them may have been
   moved onto pages (`history`), which never change either. So what was read may be kept in memory, and finding new
   versions is probing for n + 1;
-* every file that a run or a reader needs is named by a manifest or a page: live segments and tables by the last manifest
-  (those of the one before are kept, to go back to), results and late rows by the one that added them. What nobody
+* every file that a run or a reader needs is named by a manifest or a page: live segments, tables and the epoch by the
+  last manifest (those of the one before are kept, to go back to), results and late rows by the one that added them. What nobody
   names is left over from a crash or a lost attempt, and is garbage (`garbage`).
 
 Publishing being atomic, a crash cannot leave half a manifest. One whose checksum is wrong means a damaged
@@ -181,7 +181,7 @@ class ManifestLog:
         return self._settled(look)
 
     def named(self) -> set[str]:
-        """Every path that the versions need: outputs of all of them, segments and tables of the last two.
+        """Every path that the versions need: outputs of all of them, segments, tables and epochs of the last two.
 
         The version before the last is what one goes back to when the last manifest is damaged.
         """
@@ -191,6 +191,7 @@ class ManifestLog:
             for version in range(max(1, self._count - 1), self._count + 1):
                 if version not in self._damage and self.store.exists(path_of(version)):
                     manifest = self.read(version)
+                    kept.add(manifest.epoch)
                     kept.update(segment.path for segment in manifest.segments)
                     kept.update(path for table in manifest.tables.values() for path in table.paths)
             return kept

@@ -121,7 +121,7 @@ class Manifest:
 
     version: int
     batch_id: int
-    fingerprint: str
+    epoch: str  # the file that says what set the batch was of, and how it was planned
     streams: dict[str, StreamState]
     route: SplitRoute
     slots: int
@@ -137,6 +137,7 @@ class Manifest:
     load: dict[str, Any] = field(default_factory=dict)  # what each slot and mini-partition did
     waiting: dict[int, WaitingPid] = field(default_factory=dict)  # mini-partitions that are behind
     marks: dict[int, Mark] = field(default_factory=dict)  # by version
+    folders: tuple[str, ...] = ()  # of sources that are kept apart, in the order of their numbers
     promises: dict[str, dict[str, Frontier]] = field(
         default_factory=dict
     )  # query -> column -> what will not come any more

@@ -18,7 +18,7 @@ from headrace.state.store import Store
 
 GROUP, ALL = "group", "all"
 _PRIVATE, _BY_GROUP, _BY_ALL = 0o700, 0o2770, 0o755
-_KNOWN = ("plan.json", "manifests")
+_KNOWN = ("epochs", "manifests")
 
 
 def protect_checkpoint(store: Store, share: str | None = None) -> None:
