@@ -71,7 +71,9 @@ class Atoms:
 
     def same(self, one: Value, other: Value) -> bool:
         """Whether two values are always the same, and of one type."""
-        return one.type == other.type and self._normalize(one.expression) == self._normalize(other.expression)
+        if one.type != other.type:
+            return False
+        return one.expression == other.expression or self._normalize(one.expression) == self._normalize(other.expression)
 
     def are_same(self, some: Sequence[Value], others: Sequence[Value]) -> bool:
         return len(some) == len(others) and all(map(self.same, some, others))
@@ -158,7 +160,12 @@ class Atoms:
             return ""
 
     def _recognize(self, value: exp.Expr) -> PartitioningKey | None:
-        return recognize_key(self._normalize(value), self.types)
+        value = self._normalize(value)
+        return recognize_key(value, self._find_types(value))
+
+    def _find_types(self, value: exp.Expr) -> dict[str, str]:
+        """The types of the atoms in a value; there are many others."""
+        return {c.name: self.types[c.name] for c in value.find_all(exp.Column) if c.name in self.types}
 
     def _normalize(self, value: exp.Expr, inside: bool = False) -> exp.Expr:
         """One spelling of a value: without brackets, coarsenings in their canonical form, over wide atoms where it is theirs."""
@@ -181,8 +188,9 @@ class Atoms:
 
     def _read(self, value: exp.Expr) -> PartitioningKey | None:
         """The key whose value this is: what needs no undo is one."""
-        key, itself = recognize_key(value, self.types, as_value=True), exp.column("_v")
-        undo = find_undo(value, self.types, itself) if key is not None and key.column is None else None
+        types, itself = self._find_types(value), exp.column("_v")
+        key = recognize_key(value, types, as_value=True)
+        undo = find_undo(value, types, itself) if key is not None and key.column is None else None
         return undo[0] if undo is not None and undo[1] == itself else key
 
     def _redo(self, value: exp.Expr) -> exp.Expr:
