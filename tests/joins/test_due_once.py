@@ -54,3 +54,19 @@ def test_bands_end_at_every_tick(upper: int) -> None:
         run.push(a=[(t, 1)], b=[(t, 2)])
     run.flush()
     assert Counter(run.rows("q")) == Counter([*((t, None) for t in range(16)), *((None, t) for t in range(16))])
+
+
+@pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN", "FULL JOIN"])
+@pytest.mark.parametrize("words", ["RANGE 4 SLIDE 4", "RANGE 4 SLIDE 4 ORIGIN 1", "RANGE 4 SLIDE 4 ALIGN END ORIGIN 2"])
+def test_a_window_that_moves_by_its_length_tumbles(kind: str, words: str) -> None:
+    """It joins rows of one window, not rows that are near: 3 and 5 do not meet."""
+    other = words.replace("RANGE 4 SLIDE 4", "RANGE TUMBLING 4")
+    found = []
+    for window in (words, other):
+        text = f"SELECT a.t AS at, b.t AS bt, window_end AS until FROM a [{window}] {kind} b [{window}] ON a.k = b.k"
+        run = LocalRun(f"{STREAMS} CREATE QUERY q AS {text};", slots=1)
+        run.push(a=[(t, 1) for t in (0, 3, 9)], b=[(t, 1) for t in (2, 5, 8, 30)])
+        run.flush()
+        found.append(run.rows("q"))
+    assert found[0] == found[1]
+    assert ((3, 5) in [row[:2] for row in found[0]]) == ("ORIGIN 2" in words)  # from 2 to 6 is a window then

@@ -2,7 +2,8 @@
 
 `l [RANGE L], r [RANGE R]` is the sliding-window join: a row stays in the window of its input for that long, so r joins l if
 l.ts - R <= r.ts < l.ts + L. (The words and the example of Q5-8 say so; the formula above them has the two lengths exchanged.)
-`[RANGE TUMBLING W]` joins rows of the same window, `[RANGE W SLIDE S]` rows that share a window, once for each they share.
+`[RANGE TUMBLING W]`, or `[RANGE W SLIDE W]`, joins rows of the same window, `[RANGE W SLIDE S]` rows that share a
+window, once for each they share.
 `WITHIN d`, as in KSQL, is a band of d on both sides, closed. It is about what the inputs before have given, which is at the
 latest of their times, whichever of them ON speaks of.
 """
@@ -10,6 +11,7 @@ latest of their times, whichever of them ON speaks of.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headrace.errors import OptionError
 from headrace.logical.time_bounds import CommonWindow, Gap
@@ -25,7 +27,7 @@ def find_common_window(items: Sequence[FromItem], fail_at: FailAt, alike: bool =
     """The window whose bounds results show: that of a tumbling-window join, or the one with a SLIDE that all inputs have. Unless
     they must be `alike`, windows with a SLIDE may differ, and none is common then.
     """
-    clauses = [_clause(i) for i in items]
+    clauses = _clauses(items, fail_at)
     written = [c for c in clauses if c is not None and (c.tumbling or c.slide is not None)]
     if not written or len(items) < 2:
         return None
@@ -43,7 +45,7 @@ def find_common_window(items: Sequence[FromItem], fail_at: FailAt, alike: bool =
 
 def find_common_slide(items: Sequence[FromItem], fail_at: FailAt) -> Sliding | None:
     """The first window that is told how often it moves, if all that are told move together; their lengths may differ."""
-    clauses = [c for item in items if (c := _clause(item)) is not None and (c.tumbling or c.slide is not None)]
+    clauses = [c for c in _clauses(items, fail_at) if c is not None and (c.tumbling or c.slide is not None)]
     for other in clauses[1:]:
         if _spec(other, items[0].relation.unit, fail_at).slide != _spec(clauses[0], items[0].relation.unit, fail_at).slide:
             raise fail_at(other.start, other.end, "different SLIDEs in one join: let the windows of all inputs move together")
@@ -52,7 +54,7 @@ def find_common_slide(items: Sequence[FromItem], fail_at: FailAt) -> Sliding | N
 
 def find_window_length(item: FromItem, fail_at: FailAt) -> int | None:
     """How long a row of an input stays in its window."""
-    clause = _clause(item)
+    (clause,) = _clauses([item], fail_at)
     return None if clause is None else _length(clause, item.relation.unit, fail_at)
 
 
@@ -62,7 +64,7 @@ def add_time_clauses(
     """Add to the conditions what the clauses of `items` say; `place` are the numbers of the items as inputs. Windowed inputs
     of which nothing is said are joined by window.
     """
-    clauses, unit = [_clause(i) for i in items], items[0].relation.unit
+    clauses, unit = _clauses(items, fail_at), items[0].relation.unit
     tumbling = next((c for c in clauses if c is not None and c.tumbling), None)
     for j in range(1, len(items)):
         within = items[j].node.args.get("within")
@@ -92,9 +94,13 @@ def add_time_clauses(
                 conditions.gaps += [Gap(one, two, 0), Gap(two, one, 0)]
 
 
-def _clause(item: FromItem) -> BracketWindow | None:
-    found: BracketWindow | None = item.node.args.get("stream_window")
-    return found
+def _clauses(items: Sequence[FromItem], fail_at: FailAt) -> list[BracketWindow | None]:
+    """What stands behind each input. Windows that move by their own length tumble, whichever way they are written."""
+    found: list[BracketWindow | None] = [item.node.args.get("stream_window") for item in items]
+    moving = [c for c in found if c is not None and c.slide is not None]
+    if not all(_spec(c, items[0].relation.unit, fail_at).tumbling for c in moving):
+        return found
+    return [replace(c, tumbling=True, slide=None) if c is not None and c.slide is not None else c for c in found]
 
 
 def _spec(clause: BracketWindow, unit: str, fail_at: FailAt) -> Sliding:
