@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from headrace.balance import POLICIES, read_reports
+from headrace.balance.decision import Decision
+from headrace.balance.policies import flux_memory
 from headrace.cli import main
 from headrace.coordinator import balancer
 from headrace.errors import OptionError
+from headrace.program.limits import Limits
 from headrace.state import Manifest
 from headrace.state.slot_requests import FOLDER, MOST_SLOTS, check_slot_count, read_requests, request_slots
 from headrace.state.split_route import SplitRoute
@@ -109,6 +113,27 @@ def test_every_policy_gives_the_results_of_an_undisturbed_run(
         assert len(routes) == 3  # one for each number of slots
     elif policy in ("flux-memory", "hybrid", "headrace"):  # act on bytes alone, whatever the clock says
         assert len(routes) > 3
+
+
+@pytest.mark.parametrize(("share", "spills"), [(2_000 / (128 << 20), True), (0.5, False)])
+def test_hybrid_balances_memory_where_mini_partitions_take_turns(
+    undisturbed: list[Any], monkeypatch: pytest.MonkeyPatch, share: float, spills: bool
+) -> None:
+    """What waits for its turn is on disk to it, so it gives mini-partitions away by their bytes; with enough memory never."""
+    module, asked = sys.modules["headrace.balance.policies.hybrid"], []
+
+    def balance_memory(*given: Any) -> Decision:
+        decision = flux_memory(*given)
+        asked.append(bool((decision.owners != given[1]).any()))
+        return decision
+
+    monkeypatch.setattr(module, "flux_memory", balance_memory)
+    run = LocalRun(SCRIPT, slots=3, balance="hybrid", memory=128 << 20, limits=Limits(turn_share=share))
+    for batch in BATCHES:
+        run.push(**batch)
+    run.flush()
+    assert results_of(run) == undisturbed
+    assert (any(asked), bool(asked)) == (spills, spills)
 
 
 def test_a_run_that_dies_around_a_decision_goes_on(undisturbed: list[Any], tmp_path: Path) -> None:
