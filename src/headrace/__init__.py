@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.errors import HeadraceError
     from headrace.logical.user_aggregate import UserAggregate
-    from headrace.session import Session, ordered, punctuated, slack
+    from headrace.session import Session
+    from headrace.sql.declare_progress import ordered, punctuated, slack
 
 __version__ = "0.1.0"
 
@@ -18,9 +19,9 @@ _HOMES = {
     "HeadraceError": "headrace.errors",
     "UserAggregate": "headrace.logical.user_aggregate",
     "Session": "headrace.session",
-    "ordered": "headrace.session",
-    "punctuated": "headrace.session",
-    "slack": "headrace.session",
+    "ordered": "headrace.sql.declare_progress",
+    "punctuated": "headrace.sql.declare_progress",
+    "slack": "headrace.sql.declare_progress",
 }
 
 

@@ -13,48 +13,37 @@ Registering binds and checks; nothing runs, and Spark is not started, before it 
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
 from headrace.arguments import checked
 from headrace.coordinator.run_options import BALANCE, RunOptions, Trigger
-from headrace.dialect.duck_cast import duck_type
 from headrace.errors import CheckpointError, OptionError, SourceError, SqlError
 from headrace.logical.graph import Graph, StaticTable
 from headrace.logical.source_formats import TABLES_ONLY
 from headrace.logical.user_aggregate import UserAggregate
-from headrace.optimizer import Plan, Settings, check_graph, optimize
+from headrace.optimizer import check_graph
 from headrace.optimizer.choose_reader import may_read_in_tasks
 from headrace.optimizer.costly_windows import find_costly_windows
-from headrace.optimizer.explain_plan import explain_plan
 from headrace.partitioning.advise_partitioning import advise_graph
-from headrace.partitioning.explain_partitioning import explain_partitioning
 from headrace.partitioning.plan_cost import RateStatistics
-from headrace.physical.duck_typer import DuckTyper, check_types
-from headrace.physical.explain_program import explain_program
-from headrace.physical.lower import lower
-from headrace.physical.scratch_database import open_scratch
+from headrace.physical.declare_aggregate import make_aggregate
+from headrace.physical.duck_typer import check_types
 from headrace.program.limits import SHIPPED, Limits
 from headrace.report.model import BatchReport
 from headrace.report.shown_text import PlanPage, PlanText
 from headrace.sql import CreateStream, CreateTable, parse_query, parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions
+from headrace.sql.copy_binder import copy_binder
 from headrace.sql.declare import asks_spark, declared_stream, declared_table
-from headrace.sql.parse_progress import parse_predicate
-from headrace.sql.statements import ColumnDef, ProgressClause
+from headrace.sql.declare_progress import slack
+from headrace.sql.statements import ColumnDef
 from headrace.state import ManifestLog, Store
 from headrace.windows.duration import parse_absorb, parse_retention, parse_trigger
 
@@ -62,78 +51,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.runtime.loop import Run
-
-
-class slack:
-    """Progress by slack: a row comes at most `bound` behind the largest value of `on` seen so far; '1000 rows' is after at
-    most so many rows that are ahead of it.
-
-    `per`: columns, like the partition of the source; each group of rows makes progress by itself, the stream with the last.
-    `idle`: after a silence this long, progress follows the clock, and a group is not waited for.
-    `horizon`: values further ahead of the clock than this (of the largest seen, for integers) are set aside.
-    """
-
-    @checked
-    def __init__(
-        self,
-        bound: str | int,
-        on: str,
-        horizon: str | int | None = None,
-        per: str | Sequence[str] = (),
-        idle: str | None = None,
-    ) -> None:
-        self.on = on
-        rows = re.fullmatch(r"\s*(\d+)\s+rows?\s*", bound, re.IGNORECASE) if isinstance(bound, str) else None
-        self.clause = ProgressClause(
-            slack=None if rows else bound,
-            rows=int(rows[1]) if rows else None,
-            groups=_list_columns(per),
-            idle=idle,
-            horizon=horizon,
-        )
-
-
-class ordered(slack):
-    """Progress by order: rows come in the order of `on`."""
-
-    @checked
-    def __init__(
-        self, on: str, horizon: str | int | None = None, per: str | Sequence[str] = (), idle: str | None = None
-    ) -> None:
-        super().__init__(0, on, horizon, per, idle)
-        self.clause = replace(self.clause, slack=None)
-
-
-class punctuated(slack):
-    """Progress by punctuation: low-watermarks of `on` are told, by rows of the stream or beside it.
-
-    `by`: a predicate that is true for rows that punctuate: no row before theirs comes after their batch. They are rows like
-    others unless `data` is False. `source`: a function that returns a bound, or a list of (bound, group…); or the name of
-    a table. `groups`: columns; a bound then holds for the group it is told for.
-    """
-
-    @checked
-    def __init__(
-        self,
-        on: str,
-        by: str | None = None,
-        source: str | Callable[[], Any] | None = None,
-        groups: str | Sequence[str] = (),
-        data: bool = True,
-        idle: str | None = None,
-        horizon: str | int | None = None,
-    ) -> None:
-        if (by is None) == (source is None):
-            raise OptionError("punctuated: expected either by, a predicate, or source, a function or a table")
-        super().__init__(0, on, horizon, groups, idle)
-        self.function = source if callable(source) else None
-        self.clause = replace(
-            self.clause,
-            slack=None,
-            by=parse_predicate(by) if by is not None else None,
-            data=data,
-            beside=source if isinstance(source, str) else None,
-        )
 
 
 class Session:
@@ -204,7 +121,7 @@ class Session:
     @checked
     def sql(self, text: str, base: str | Path | None = None) -> Session:
         """Register the CREATE STREAM, CREATE TABLE and CREATE QUERY statements of a script; paths are relative to `base`."""
-        binder = _copy_binder(self._binder)
+        binder = copy_binder(self._binder)
         bases = dict(self._bases)
         for statement in parse_script(text):
             if isinstance(statement, CreateStream) and asks_spark(statement):
@@ -309,7 +226,7 @@ class Session:
     @checked
     def query(self, name: str, text: str) -> Session:
         """Register one query by its SELECT."""
-        binder = _copy_binder(self._binder)
+        binder = copy_binder(self._binder)
         binder.create_query(parse_query(name, text))
         check_graph(binder.graph())
         self._binder = binder
@@ -329,14 +246,9 @@ class Session:
         """Register an aggregate written in Python; see `UserAggregate`. Types are Spark's, like DOUBLE or
         ARRAY<INT>.
         """
-        if not name.isidentifier():
-            raise OptionError(f"aggregate: expected a name like my_aggregate, got {name!r}")
-        key = name.lower()
-        Binder([key])  # refuses the name of a built-in aggregate
-        if returns is None:
-            returns = state if final is None else "DOUBLE"
-        types = [_duck_type(name, t) for t in (argument, state, returns)]
-        self._user[key] = UserAggregate(key, sub, super, final or _itself, *types)
+        made = make_aggregate(name, sub, super, final, argument, state, returns)
+        Binder([made.name])  # refuses the name of a built-in aggregate
+        self._user[made.name] = made
         self._binder.user_defined = list(self._user)
         return self
 
@@ -357,35 +269,12 @@ class Session:
         `verbose` adds what was weighed to partition the streams, and the SQL of every step. `format` is text, json, dot, or
         html, a page that a notebook shows.
         """
-        from headrace.sources.source_path import check_sources
+        from headrace.coordinator.explain_set import explain_set
 
-        plan, typer = self._make_plan()
-        graph, measured = self.graph, self._read_rates()
-        if format == "html":
-            from headrace.report.page import render_plan_page
-
-            return PlanPage(render_plan_page("queries", json.loads(explain_plan(plan, "json", measured))))
-        unchecked = check_sources(graph, self._bases, to_run=False)
-        if typer.unchecked:
-            calls = ", ".join(typer.unchecked)
-            unchecked.append(f"only Spark knows the types of {calls}; a run refuses what does not fit before its first batch")
-        text = explain_plan(plan, format, measured, unchecked)
-        if not verbose or format != "text":
-            return PlanText(text)
-        return PlanText("\n".join([text, *explain_partitioning(graph, measured), "", explain_program(plan, lower(plan))]))
-
-    def _make_plan(self) -> tuple[Plan, DuckTyper]:
-        """The plan of a run, on the session's checkpoint if that can be continued, and what typed it."""
-        from headrace.coordinator.continue_plan import preview_plan
-        from headrace.sources.source_path import find_flat_streams
-
-        flat = find_flat_streams(self.graph, self._bases)
-        graph, settings = self.graph, Settings(partition_by=self._options.partition_by)
-        if self._checkpoint is not None:
-            store = Store.open(self._checkpoint)
-            graph, settings = preview_plan(store, graph, self._user, self._options.partition_by) or (graph, settings)
-        typer = DuckTyper(graph, self._user)
-        return optimize(graph, typer, replace(settings, user=self._user, flat=flat)), typer
+        store = Store.open(self._checkpoint) if self._checkpoint is not None else None
+        by = self._options.partition_by
+        text = explain_set(self.graph, self._user, self._bases, store, by, format, verbose)
+        return PlanPage(text) if format == "html" else PlanText(text)
 
     def _read_rates(self) -> RateStatistics | None:
         """What the last batches of this session's checkpoint measured."""
@@ -456,31 +345,4 @@ class Session:
         return Results(log, lambda: log.results(name), schema_of(epoch.schemas[name]), read_by(lambda: self.spark), name)
 
 
-def _copy_binder(binder: Binder) -> Binder:
-    fresh = copy(binder)
-    fresh.streams, fresh.relations = dict(binder.streams), dict(binder.relations)
-    fresh.queries, fresh.tables = dict(binder.queries), dict(binder.tables)
-    return fresh
-
-
-def _list_columns(columns: str | Sequence[str]) -> tuple[str, ...]:
-    return (columns,) if isinstance(columns, str) else tuple(columns)
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _duck_type(aggregate: str, type_: str) -> str:
-    try:
-        spark = exp.DataType.build(type_, dialect="spark").sql(dialect="spark").lower().replace(", ", ",")
-        found = duck_type(spark)
-        open_scratch().sqltype(found)
-    except (SqlglotError, duckdb.Error) as e:
-        raise OptionError(
-            f"aggregate {aggregate}: {type_!r} is not a type; expected one like DOUBLE, STRING or ARRAY<INT>"
-        ) from e
-    return found
-
-
-__all__ = ["Session", "ordered", "punctuated", "slack"]
+__all__ = ["Session"]

@@ -1,0 +1,62 @@
+"""EXPLAIN of a registered set: the plan that a run would have, on its checkpoint if that can be continued."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from headrace.coordinator.continue_plan import preview_plan
+from headrace.coordinator.measured_rates import read_measured_rates
+from headrace.logical.graph import Graph
+from headrace.logical.user_aggregate import UserAggregate
+from headrace.optimizer import Plan, Settings, optimize
+from headrace.optimizer.explain_plan import explain_plan
+from headrace.partitioning.explain_partitioning import explain_partitioning
+from headrace.physical.duck_typer import DuckTyper
+from headrace.physical.explain_program import explain_program
+from headrace.physical.lower import lower
+from headrace.sources.source_path import check_sources, find_flat_streams
+from headrace.state import Store
+
+
+def explain_set(
+    graph: Graph,
+    user: Mapping[str, UserAggregate],
+    bases: Mapping[str, Path],
+    store: Store | None,
+    partition_by: str | None,
+    format: str = "text",
+    verbose: bool = False,
+) -> str:
+    """The plan as text, json, dot or html; `verbose` adds what was weighed, and the SQL of every step."""
+    plan, typer = _preview(graph, user, bases, store, partition_by)
+    measured = read_measured_rates(store, graph) if store is not None else None
+    if format == "html":
+        from headrace.report.page import render_plan_page
+
+        return render_plan_page("queries", json.loads(explain_plan(plan, "json", measured)))
+    unchecked = check_sources(graph, bases, to_run=False)
+    if typer.unchecked:
+        calls = ", ".join(typer.unchecked)
+        unchecked.append(f"only Spark knows the types of {calls}; a run refuses what does not fit before its first batch")
+    text = explain_plan(plan, format, measured, unchecked)
+    if not verbose or format != "text":
+        return text
+    return "\n".join([text, *explain_partitioning(graph, measured), "", explain_program(plan, lower(plan))])
+
+
+def _preview(
+    graph: Graph,
+    user: Mapping[str, UserAggregate],
+    bases: Mapping[str, Path],
+    store: Store | None,
+    partition_by: str | None,
+) -> tuple[Plan, DuckTyper]:
+    """The plan of a run, and what typed it."""
+    flat, settings = find_flat_streams(graph, bases), Settings(partition_by=partition_by)
+    if store is not None:
+        graph, settings = preview_plan(store, graph, user, partition_by) or (graph, settings)
+    typer = DuckTyper(graph, dict(user))
+    return optimize(graph, typer, replace(settings, user=user, flat=flat)), typer
