@@ -17,6 +17,7 @@ from headrace.errors import HeadraceError
 from headrace.optimizer import RULES, Plan, Settings, optimize
 from headrace.optimizer.describe import describe_part_keys
 from headrace.optimizer.plan import PaneTable, RowTable, TransitTable
+from headrace.partitioning.plan_cost import RateStatistics
 from headrace.physical.duck_typer import DuckTyper
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
@@ -59,6 +60,7 @@ def outcome(rule: str, text: str) -> str:
     settings = Settings(
         retired=frozenset(re.findall(r"-- retired: (\w+)", text)),
         generations={name: int(n) for name, n in re.findall(r"-- generation: (\w+) (\d+)", text)},
+        measured=RateStatistics(origins=dict.fromkeys(re.findall(r"-- measured: (\w+)", text), "measured")),
     )
     try:
         streams = parse_script(PREAMBLE)

@@ -64,7 +64,7 @@ def test_why_a_stream_is_best_partitioned_evenly() -> None:
     lines = advise_graph(read_graph("CREATE QUERY q AS SELECT count(*) AS n FROM tcp [RANGE 60];"))
     assert lines[-1] == "partition tcp evenly: no partitioning serves a query over it"
     script = """
-    CREATE QUERY ports AS SELECT destPort, count(*) AS n FROM tcp [RANGE 60] GROUP BY destPort;
+    CREATE QUERY ports AS SELECT destPort, count(*) AS n, sum(len) AS s, min(len) AS least, max(len) AS most FROM tcp [RANGE 60] GROUP BY destPort;
     CREATE QUERY few AS SELECT a.srcIP, b.len AS len
       FROM tcp AS a JOIN udp AS b ON a.srcIP = b.srcIP AND a.time = b.time WHERE a.len > 9 AND b.len > 9;"""
     said = advise_graph(read_graph(script))

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from headrace.optimizer import Plan, Settings, optimize
+from headrace.partitioning.plan_cost import RateStatistics
 from headrace.physical.duck_typer import DuckTyper
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
@@ -61,8 +62,9 @@ SPELLINGS = [
     "CAST(yes AS INT)",
     "a * 2 + b",
 ]
-FEW = ("CAST(yes AS INT)",)  # two values are for two slots
+FEW = ("CAST(yes AS INT)", "tiny & 240")  # few values are for few slots
 COLUMNS = "a, b, big, tiny, host, d, seen, yes"
+MEASURED = RateStatistics(origins={"s": "measured"})  # else the worst is assumed of masks
 READERS = {
     "in place": "CREATE QUERY nets AS SELECT {key} AS net, sum(n) AS n FROM flows GROUP BY {key};",
     "in a window of its own": "CREATE QUERY nets AS SELECT {key} AS net, sum(n) AS n FROM flows [RANGE 1 HOUR] GROUP BY {key};",
@@ -79,7 +81,7 @@ def make_plan(text: str) -> Plan:
     for statement in parse_script(STREAM + text):
         binder.create(statement)
     graph = binder.graph()
-    return optimize(graph, DuckTyper(graph, {}), Settings())
+    return optimize(graph, DuckTyper(graph, {}), Settings(measured=MEASURED))
 
 
 @pytest.mark.parametrize("reader", READERS)

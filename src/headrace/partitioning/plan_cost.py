@@ -9,12 +9,18 @@ Results that a reader wants travel in every plan, so they count in every plan, a
 join that gives more than it reads does not become dearer by running where its rows are. What a node itself pays
 is the document's cost.
 
-Two things beyond the paper. With `partial` aggregation (§5.2.2) every partition sends at most one row per group to an
-incompatible aggregation. And skew: of what a compatible node receives, its fullest mini-partition has a *share*, and the node
-costs at least that, the even part times how far above even the fullest is. So a partitioning that leaves one partition
-with everything is no better than none. A share is known where it was measured, for that partitioning set and, as the least
-it can be, for every coarser one: what was together stays together. A key of few values has a share without being measured.
-What is less than `NOISE` times the even share counts as even, or a choice would flee whatever it knows.
+Two things beyond the paper. Every one of `partial` tasks or slots sends at most one row per group to an aggregation
+(§5.2.2), whether it is served or not, since that is how they run. And skew: of what a compatible node receives, its
+fullest mini-partition has a *share*, and the node costs at least that, the even part times how far above even the
+fullest is. So a partitioning that leaves one partition with everything is no better than none. A share is known where
+it was measured, for that partitioning set and, as the least it can be, for every coarser one: what was together stays
+together. A key of few values has a share without being measured. What is less than `NOISE` times the even share counts
+as even, or a choice would flee whatever it knows.
+
+Where state is placed for good (not `free`) and a stream was neither measured nor limited, the worst is assumed: that
+its integers are `NARROW` consecutive ones, so that a mask which drops their low bits, or a division, leaves few values
+or one. A choice is for life, and one made blindly must not bring all rows to one place; so it coarsens only where that
+is cheaper even then.
 """
 
 from __future__ import annotations
@@ -32,6 +38,8 @@ from headrace.partitioning.stream_partitioning import Partitioning, Types
 
 EPOCH = 60.0  # seconds
 ROWS_PER_EPOCH = 6_000_000.0  # 100,000 a second: the paper's traces
+PARTIALS = 8  # tasks, or slots, that pre-aggregate what they send
+NARROW = 256  # consecutive values of an integer, in the worst case
 PIDS = 128  # mini-partitions of a run
 NOISE = 2.0  # times the even share
 DECLARED = "declared"  # the origin of what a stream says of itself
@@ -105,6 +113,7 @@ class CostedPlan:
     pids: int = 0  # mini-partitions; 0: they are as many as it takes, and even but for what is known
     free: bool = False  # whether an even share is free, as from the paper's splitter
     shares: Mapping[str, tuple[KnownShare, ...]] = field(default_factory=dict)  # those of the statistics, by stream
+    limited: frozenset[str] = frozenset()  # of which no worst is assumed: users say by what, or they are results
 
 
 @dataclass(frozen=True)
@@ -185,43 +194,56 @@ def compute_cost(plan: CostedPlan, partitioning: Partitioning) -> PartitioningCo
             costs[name] = results.get(name, 0.0)
             if requirement.views is not None:
                 shares = [find_share(plan, stream, partitioning) for stream in requirement.streams]
-                costs[name] = max([costs[name], *(rates.input * s for s in shares if not plan.free or s > _even(plan))])
+                received = _aggregate_before(plan, name, rates.input)
+                costs[name] = max([costs[name], *(received * s for s in shares if not plan.free or s > _even(plan))])
             continue
         remote = sum(plan.rates[i].output for i in requirement.inputs if i in compatible)
         if not requirement.inputs:
             remote = rates.input
-        if plan.partial and requirement.kind == "aggregation":
-            remote = min(remote, plan.partial * rates.output)
-        costs[name] = remote
+        costs[name] = _aggregate_before(plan, name, remote)
     return PartitioningCost(costs, results, frozenset(compatible))
+
+
+def _aggregate_before(plan: CostedPlan, name: str, size: float) -> float:
+    """What an aggregation receives of so many bytes: those who send them aggregate first."""
+    if not plan.partial or plan.requirements[name].kind != "aggregation":
+        return size
+    return min(size, plan.partial * plan.rates[name].output)
 
 
 def find_share(plan: CostedPlan, stream: str, partitioning: Partitioning) -> float:
     """What the fullest mini-partition has of a stream, at least: as known of this or a finer partitioning, else by its values."""
     keys, types = partitioning.keys_of(stream), plan.types.get(stream, {})
-    values = prod(2 if types.get(k.text, "").lower() == "boolean" else count_values(k) for k in keys)
+    measured = stream in plan.shares or plan.statistics.origins.get(stream, DECLARED) != DECLARED
+    narrow = not (plan.free or measured or stream in plan.limited)
+    values = prod(2 if types.get(k.text, "").lower() == "boolean" else count_values(k, narrow) for k in keys)
     least = 1 / min(plan.pids, values) if plan.pids else 0.0
-    known = [
+    shares = [
         one.share
         for one in plan.shares.get(stream, ())
         if one.share > NOISE * _even(plan) and all(express_key(key, one.keys, types, as_value=False) for key in keys)
     ]
-    return max([least, *known])
+    return max([least, *shares])
 
 
 def _even(plan: CostedPlan) -> float:
     return 1 / plan.pids if plan.pids else 0.0
 
 
-def count_values(key: PartitioningKey) -> int:
-    """How many values a key can have at most, as far as it is known: a mask of four bits spreads over sixteen."""
+def count_values(key: PartitioningKey, narrow: bool = False) -> int:
+    """How many values a key can have at most, as far as it is known: a mask of four bits spreads over sixteen. `narrow`: of
+    `NARROW` consecutive values of its column.
+    """
+    bits, column = (1 << key.width) - 1, 1 << key.width
+    if narrow:
+        bits, column = NARROW - 1, NARROW
     match key.coarsening:
         case BitMask(mask):
-            return 1 << (mask & ((1 << key.width) - 1)).bit_count()
+            return 1 << (mask & bits).bit_count()
         case Modulus(n):
             return n
         case Remainder(n):
             return 2 * n
         case TruncatedDivision(n) | FloorDivision(n):
-            return max(2, (1 << key.width) // n)
+            return max(1 if narrow else 2, column // n)
     return 1 << 64

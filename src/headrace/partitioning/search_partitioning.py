@@ -16,11 +16,12 @@ Order of preference: the maximum, then the total, then more keys (finer spreads 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headrace.logical.graph import Graph
 from headrace.partitioning.infer_requirements import GivenRows, collect_types, infer_requirements
 from headrace.partitioning.plan_cost import (
+    PARTIALS,
     CostedPlan,
     KnownShare,
     PartitioningCost,
@@ -63,7 +64,7 @@ def describe_workload(
     relations: Iterable[str] | None = None,
     statistics: RateStatistics | None = None,
     delivered: Iterable[str] | None = None,
-    partial: int = 0,
+    partial: int = PARTIALS,
     pids: int = 0,
     free: bool = False,
     given: GivenRows | None = None,
@@ -81,7 +82,8 @@ def describe_workload(
     wanted = [q for q in graph.queries if q in requirements and q not in read] if delivered is None else delivered
     rates = estimate_rates(graph, names, known)
     shares, types = read_shares(graph, known), collect_types(graph, given)
-    return CostedPlan(requirements, rates, types, frozenset(wanted), known, partial, pids, free, shares)
+    limited = frozenset() if given is None else frozenset({given.relation})  # results have been spread before
+    return CostedPlan(requirements, rates, types, frozenset(wanted), known, partial, pids, free, shares, limited)
 
 
 def read_shares(graph: Graph, known: RateStatistics) -> dict[str, tuple[KnownShare, ...]]:
@@ -97,6 +99,7 @@ def read_shares(graph: Graph, known: RateStatistics) -> dict[str, tuple[KnownSha
 def search_partitioning(plan: CostedPlan, restrictions: Restrictions | None = None) -> PartitioningChoice:
     """The partitioning that costs least, within what is fixed about the streams."""
     limits = restrictions or {}
+    plan = replace(plan, limited=plan.limited | frozenset(limits))
     proposals = {
         name: propose_partitioning(r, plan.types) for name, r in plan.requirements.items() if r.views is not None
     }

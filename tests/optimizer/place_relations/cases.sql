@@ -91,6 +91,7 @@ CREATE QUERY heavy AS SELECT srcIP, max(n) AS m FROM flows GROUP BY srcIP;
 -- exchange 2 to t1 by (srcIP): flows is partitioned by (srcIP, destIP), which heavy does not group by
 
 -- # an expression of the key of a query runs where that query is
+-- measured: tcp
 CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
 CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts GROUP BY srcIP & 65280;
 CREATE QUERY wider AS SELECT net & 61440 AS net, sum(n) AS n FROM nets GROUP BY net & 61440;
@@ -102,6 +103,7 @@ CREATE QUERY wider AS SELECT net & 61440 AS net, sum(n) AS n FROM nets GROUP BY 
 -- exchange 2 to t1 by (net & 61440): nets is partitioned by (net), which wider does not group by
 
 -- # divisions downstream meet in their least common multiple
+-- measured: tcp
 CREATE QUERY hosts AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
 CREATE QUERY sixty AS SELECT srcIP div 60 AS k, sum(n) AS n FROM hosts GROUP BY srcIP div 60;
 CREATE QUERY ninety AS SELECT srcIP div 90 AS k, destIP, sum(n) AS n FROM hosts GROUP BY srcIP div 90, destIP;
@@ -112,6 +114,7 @@ CREATE QUERY ninety AS SELECT srcIP div 90 AS k, destIP, sum(n) AS n FROM hosts 
 -- exchange 1 to t0 by (srcIP DIV 180): groups of tcp come from every source task
 
 -- # through a selection that computes the expression
+-- measured: tcp
 CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
 CREATE QUERY shown AS SELECT srcIP & 65280 AS net, n FROM hosts WHERE n > 1;
 CREATE QUERY nets AS SELECT net, sum(n) AS n FROM shown GROUP BY net;
@@ -122,6 +125,7 @@ CREATE QUERY nets AS SELECT net, sum(n) AS n FROM shown GROUP BY net;
 -- exchange 1 to t0 by (srcIP & 65280): groups of tcp come from every source task
 
 -- # a window of its own over an expression, in the slots where it is
+-- measured: tcp
 CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
 CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts [RANGE 1 HOUR] GROUP BY srcIP & 65280;
 -- =>
@@ -183,6 +187,7 @@ CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GRO
 -- exchange 1 to t0 by (`srcIP`): rows of tcp meet the others of pairs
 
 -- # by an expression of its keys
+-- measured: tcp
 CREATE QUERY pairs AS SELECT a.ts, b.srcIP, b.len FROM tcp AS a JOIN tcp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
 CREATE QUERY sums AS SELECT srcIP & 65280 AS net, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP & 65280;
 -- =>
@@ -233,6 +238,7 @@ CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GRO
 -- exchange 1 to t1 by (`srcIP`): rows of udp meet the others of pairs
 
 -- # a join of aggregations by an expression of their keys
+-- measured: tcp
 CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
 CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
 CREATE QUERY both AS SELECT f.window_end AS e, f.destIP, h.n FROM flows AS f JOIN hosts AS h ON f.srcIP & 65280 = h.srcIP & 65280 AND f.window_end = h.window_end;
@@ -363,3 +369,21 @@ CREATE QUERY pairs AS SELECT a.window_end AS e, a.destIP, b.most FROM hosts AS a
 -- no exchange to t0
 -- no exchange to t1
 -- no exchange to t2
+
+-- # without measurements a mask may leave one value, so the finer keys are taken, for life
+CREATE QUERY hosts AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY nets AS SELECT srcIP & -4096 AS net, sum(n) AS n FROM hosts GROUP BY srcIP & -4096;
+-- =>
+-- hosts: level 0 of t0, by srcIP, destIP
+-- nets: level 1 of t1, by net
+-- exchange 1 to t0 by (srcIP, destIP): groups of tcp come from every source task
+-- exchange 2 to t1 by (srcIP & -4096): hosts is partitioned by (srcIP, destIP), which nets does not group by
+
+-- # where it was measured, or a user limits the stream to such masks, the mask serves both
+-- measured: tcp
+CREATE QUERY hosts AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY nets AS SELECT srcIP & -4096 AS net, sum(n) AS n FROM hosts GROUP BY srcIP & -4096;
+-- =>
+-- hosts: level 0 of t0, by srcIP & -4096
+-- nets: level 0 of t0, by net
+-- exchange 1 to t0 by (srcIP & -4096): groups of tcp come from every source task
