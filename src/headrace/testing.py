@@ -55,7 +55,8 @@ from headrace.sources.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.check_functions import OpenFunctions
-from headrace.state import Manifest, Store, TableFile
+from headrace.state import Clock, Manifest, Store, TableFile
+from headrace.state.clock import SYSTEM
 from headrace.state.result_parquet import read_results
 from headrace.state.set_requests import SetChange
 from headrace.windows.duration import parse_absorb
@@ -74,10 +75,10 @@ class LocalRun:
         script: str,
         slots: int | None = None,
         tasks: int = 2,
-        path: str | None = None,
+        path: str | Store | None = None,
         user: Mapping[str, UserAggregate] | None = None,
         memory: int | None = None,
-        clock: Callable[[], int] | None = None,
+        clock: Callable[[], int] | Clock | None = None,
         bounds: Mapping[str, Callable[[], Any]] | None = None,
         tables: Mapping[str, TableRows] | None = None,
         balance: str = "static",
@@ -94,7 +95,7 @@ class LocalRun:
             binder.create(statement)
         check_graph(binder.graph())
         self._directory = tempfile.TemporaryDirectory(prefix="headrace-")
-        store = Store.open(path or f"{self._directory.name}/checkpoint")
+        store = path if isinstance(path, Store) else Store.open(path or f"{self._directory.name}/checkpoint")
         functions = dict(user or {})
         apart = [s.name for s in binder.graph().streams.values() if comes_partitioned(s) and partition_by is None]
         self._con = open_locked_database()
@@ -108,7 +109,7 @@ class LocalRun:
             memory=memory,
             scratch=self._directory.name,
             in_background=in_background,
-            clock=clock or (lambda: int(time.time() * 1_000_000)),
+            clock=clock if isinstance(clock, Clock) else Clock(clock) if clock is not None else SYSTEM,
             read_bounds=BoundsReader(binder.graph(), bounds or {}, {}).read,
             tables=LocalTables(self._read_table, tasks),
             sinks=tuple(sinks),
@@ -122,7 +123,11 @@ class LocalRun:
             limits=limits,
         )
         self.driver = open_driver(store, binder.graph(), engine, options)
-        self.driver.begin()
+        try:
+            self.driver.begin()
+        except BaseException:
+            self.driver.close()
+            raise
         self.store, self.log = store, self.driver.log
         self.tasks = tasks
         self._columns = AgreedColumns()
@@ -206,7 +211,8 @@ class LocalRun:
         sent: list[pa.RecordBatch] = []
         for frame in frames or [None]:
             batches = frame.to_batches() if frame is not None else []
-            sent += run_source(self.program, common, row_chunks(layout, batches, orders.limits.frame_rows))
+            sent += self._run_task(partial(self._run_source, common, layout, batches))
+
         def read_own(slot: int, orders: Orders) -> Iterator[RowChunk]:
             mine = [pid for pid, owner in enumerate(orders.route) if owner == slot]
             for frame in frames:
@@ -222,13 +228,20 @@ class LocalRun:
                 for row in range(batch.num_rows):
                     by_slot.setdefault(batch.column(0)[row].as_py(), []).append(batch.slice(row, 1))
             share = partial(file.read_slot, level)
-            sent = [
-                out
+            tasks = [
+                partial(run_slot, self.program, share, level, by_slot[slot], partial(read_own, slot) if reads else None)
                 for slot in sorted(by_slot)
-                for out in run_slot(self.program, share, level, by_slot[slot], partial(read_own, slot) if reads else None)
             ]
+            sent = [out for task in tasks for out in self._run_task(task)]
         for _, _, payload in payloads.read_rows(sent):
             yield payloads.read_message(payload)
+
+    def _run_source(self, orders: Orders, layout: Layout, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return run_source(self.program, orders, row_chunks(layout, batches, orders.limits.frame_rows))
+
+    def _run_task(self, task: Callable[[], Iterable[pa.RecordBatch]]) -> list[pa.RecordBatch]:
+        """What a task answers; here it runs once, and well."""
+        return list(task())
 
     def _read_table(self, table: StaticTable) -> pa.Table:
         given = self._tables.get(table.name)

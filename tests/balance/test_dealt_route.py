@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from benchmarks.simulate.random_routes import draw_branch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +32,6 @@ from headrace.state.split_route import (
     read_route,
     write_branch,
 )
-from random_routes import draw_branch
 
 TABLES = (DealtTable("a", ("b", "c")), DealtTable("b", ("a", "c")))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.simulate.random_routes import draw_route
 from click.testing import CliRunner
 
 from headrace.balance import POLICIES, read_reports
@@ -23,7 +24,6 @@ from headrace.state import Manifest
 from headrace.state.slot_requests import FOLDER, MOST_SLOTS, check_slot_count, read_requests, request_slots
 from headrace.state.split_route import SplitRoute
 from headrace.testing import LocalRun
-from random_routes import draw_route
 
 SCRIPT = """
 CREATE STREAM a (t BIGINT, k INT, v INT) PROGRESSING ON t SLACK 20 FROM 'memory';

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.simulate.random_routes import scatter_next
 
 from balance.test_live_splits import find_keys, spread_of
 from headrace.balance.deal_hot import choose_dealing
@@ -17,7 +18,6 @@ from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.limits import Limits
 from headrace.state.dealt_route import list_dealt
 from headrace.testing import LocalRun
-from random_routes import scatter_next
 
 STREAMS = """
 CREATE STREAM a (t BIGINT, k INT, v INT) PROGRESSING ON t SLACK 5 FROM 'memory';

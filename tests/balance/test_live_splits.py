@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from benchmarks.simulate.random_routes import draw_route
 from click.testing import CliRunner
 
 from headrace.cli import main
@@ -18,7 +19,6 @@ from headrace.report.load import list_load
 from headrace.state.leaf_numbers import list_numbers
 from headrace.state.split_route import SplitRoute, list_leaves
 from headrace.testing import LocalRun
-from random_routes import draw_route
 
 SCRIPT = """
 CREATE STREAM a (t BIGINT, k INT, v INT) PROGRESSING ON t SLACK 5 FROM 'memory';

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.simulate.random_routes import draw_route
 
 from headrace.optimizer import Settings
 from headrace.program.limits import SHIPPED, Limits
@@ -14,7 +15,6 @@ from headrace.program.messages import Orders, Split
 from headrace.program.order_file import OrderReader, cut_orders
 from headrace.state.leaf_numbers import find_owner
 from headrace.testing import LocalRun
-from random_routes import draw_route
 
 SCRIPT = """
 CREATE STREAM s (ts BIGINT, k INT, v INT) PROGRESSING ON ts ORDERED FROM 'memory';

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from join_model import JoinOracle, Row
-from join_progress import tell_bounds
-from join_random import Case
+from benchmarks.simulate.join_model import JoinOracle, Row
+from benchmarks.simulate.join_progress import tell_bounds
+from benchmarks.simulate.join_sets import Case
+from benchmarks.simulate.random_routes import scatter_next
 
 from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
-from random_routes import scatter_next
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from benchmarks.simulate.join_model import Band, Both, Derived, Group, Join, Relation, Row, Source
+from benchmarks.simulate.join_sets import SECOND, Case, random_rows
+from benchmarks.simulate.random_routes import shrink_limits
 from join_check import check, cut
-from join_model import Band, Both, Derived, Group, Join, Relation, Row, Source
-from join_random import SECOND, Case, random_rows
 
 from headrace.windows import Sliding
-from random_routes import shrink_limits
 
 K = (lambda r: r["k"],)
 Function = Callable[[int], int]

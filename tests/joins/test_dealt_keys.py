@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.simulate.join_sets import random_case, random_rows
+from benchmarks.simulate.random_routes import shrink_limits
 from join_check import check, cut
-from join_random import random_case, random_rows
 
 from headrace.coordinator import commit
 from headrace.program.messages import Orders
 from headrace.state.dealt_route import list_dealt
-from random_routes import shrink_limits
 
 
 def run_dealt(seed: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, rows: int) -> Counter[str]:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.simulate.join_model import Band, Both, Common, Derived, Group, Join, Relation, Row, Source
+from benchmarks.simulate.join_sets import Case, random_rows
+from benchmarks.simulate.random_routes import shrink_limits
 from join_check import check, cut
-from join_model import Band, Both, Common, Derived, Group, Join, Relation, Row, Source
-from join_random import Case, random_rows
 
 from headrace.testing import LocalRun
 from headrace.windows import Sliding
-from random_routes import shrink_limits
 
 A, B, C = Source(("a",)), Source(("b",)), Source(("c",))
 K = (lambda r: r["k"],)

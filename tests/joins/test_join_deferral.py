@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.simulate.join_progress import SECOND, add_marks
+from benchmarks.simulate.join_sets import Case, random_case, random_rows
+from benchmarks.simulate.random_routes import shrink_limits, take_randomly
 from join_check import Step, check, cut
-from join_progress import SECOND, add_marks
-from join_random import Case, random_case, random_rows
 
 from headrace.kernels import slot_turns
 from headrace.program.waiting_obstacle import find_waiting_obstacle
-from random_routes import shrink_limits, take_randomly
 
 SETS = int(os.environ.get("HEADRACE_JOIN_SETS", "80"))
 

@@ -11,12 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.simulate.join_model import Join
+from benchmarks.simulate.join_progress import SECOND, add_marks
+from benchmarks.simulate.join_sets import Case, random_case, random_rows
+from benchmarks.simulate.random_routes import shrink_limits
 from join_check import Step, check, cut
-from join_model import Join
-from join_progress import SECOND, add_marks
-from join_random import Case, random_case, random_rows
-
-from random_routes import shrink_limits
 
 SETS = int(os.environ.get("HEADRACE_JOIN_SETS", "150"))
 

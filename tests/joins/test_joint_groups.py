@@ -6,10 +6,10 @@ import random
 from collections import Counter
 
 import pytest
+from benchmarks.simulate.random_routes import scatter, shrink_pids
 
 from headrace.errors import PlanError
 from headrace.testing import LocalRun
-from random_routes import scatter, shrink_pids
 
 PAIRS = """
 CREATE STREAM s0 (ts BIGINT, k INT) PROGRESSING ON ts {policy} FROM 'memory';

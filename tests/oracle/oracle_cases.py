@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from oracle_aggregates import count_distinct, first, over
-from oracle_check import SECOND, Case
-from oracle_model import Group, Relation, Row, Select, Source, Union
+from benchmarks.simulate.window_aggregates import count_distinct, first, over
+from benchmarks.simulate.window_model import Group, Relation, Row, Select, Source, Union
+from benchmarks.simulate.window_rows import SECOND
+from benchmarks.simulate.window_sets import Case
 
 from headrace.windows import WindowSpec, make_window
 

@@ -7,9 +7,11 @@ import random
 from pathlib import Path
 
 import pytest
-from oracle_aggregates import AGGREGATES
-from oracle_check import FLUSH, SECOND, Case, Shape, check, cut, stream
-from oracle_model import Group, Source
+from benchmarks.simulate.window_aggregates import AGGREGATES
+from benchmarks.simulate.window_model import Group, Source
+from benchmarks.simulate.window_rows import SECOND, Shape, stream
+from benchmarks.simulate.window_sets import Case
+from oracle_check import FLUSH, check, cut
 
 from headrace.windows import make_window
 

@@ -11,12 +11,11 @@ import random
 from pathlib import Path
 
 import pytest
+from benchmarks.simulate.random_routes import defer_randomly, rotate_randomly, shrink_limits
+from benchmarks.simulate.window_sets import Case, mixed_case, random_case
 from oracle_cases import CASES
-from oracle_check import Case, check, defer_randomly, rotate_randomly
-from oracle_random import mixed_case, random_case
+from oracle_check import check
 from test_oracle_query_sets import actions_of
-
-from random_routes import shrink_limits
 
 SETS = int(os.environ.get("HEADRACE_SETS", "100"))
 

@@ -6,10 +6,13 @@ import random
 from pathlib import Path
 
 import pytest
-from oracle_aggregates import over
+from benchmarks.simulate.compare_rows import same
+from benchmarks.simulate.window_aggregates import over
+from benchmarks.simulate.window_model import Group, Source
+from benchmarks.simulate.window_rows import SECOND, Shape, stream
+from benchmarks.simulate.window_sets import Case
 from oracle_cases import CASES, S, w
-from oracle_check import FLUSH, SECOND, Case, Push, Shape, check, cut, same, stream
-from oracle_model import Group, Source
+from oracle_check import FLUSH, Push, check, cut
 
 from headrace.program.limits import Limits
 from headrace.testing import LocalRun

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.simulate.compare_rows import same
+from benchmarks.simulate.random_routes import shrink_limits
 from oracle_cases import w
-from oracle_check import _die, move, same
+from oracle_check import _die, move
 
 from headrace.program.limits import SHIPPED, Limits
 from headrace.testing import LocalRun
 from headrace.windows import WindowSpec
-from random_routes import shrink_limits
 
 S = 1_000_000
 Row = tuple[int, str | None, int, bool]  # t, k, v, mark

@@ -7,10 +7,11 @@ import random
 from pathlib import Path
 
 import pytest
+from benchmarks.simulate.random_routes import shrink_limits
+from benchmarks.simulate.window_rows import Shape, stream
+from benchmarks.simulate.window_sets import Case
 from oracle_cases import CASES
-from oracle_check import FLUSH, Action, Case, Push, Shape, check, cut, stream
-
-from random_routes import shrink_limits
+from oracle_check import FLUSH, Action, Push, check, cut
 
 
 def actions_of(

@@ -11,11 +11,10 @@ import random
 from pathlib import Path
 
 import pytest
-from oracle_check import Case, check
-from oracle_random import mixed_case, random_case
+from benchmarks.simulate.random_routes import shrink_limits
+from benchmarks.simulate.window_sets import Case, mixed_case, random_case
+from oracle_check import check
 from test_oracle_query_sets import actions_of
-
-from random_routes import shrink_limits
 
 
 def run(

@@ -16,7 +16,7 @@ from headrace.coordinator.delivery import Delivery
 from headrace.errors import CheckpointError, OptionError, SinkError
 from headrace.program.limits import Limits
 from headrace.sinks.sinks import Callback, Directory, make_sink
-from headrace.state import Retention, Store, compact_checkpoint
+from headrace.state import Clock, Retention, Store, compact_checkpoint
 from headrace.testing import LocalRun
 
 SCRIPT = """
@@ -118,18 +118,16 @@ class Failing:
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def pauses() -> list[float]:
     """How long was waited, without waiting."""
-    waited: list[float] = []
-    monkeypatch.setattr(delivery.time, "sleep", waited.append)
-    return waited
+    return []
 
 
 def test_a_sink_that_raises_is_called_again(run: LocalRun, tmp_path: Path, pauses: list[float]) -> None:
     """With the same batch, after a pause, and a warning; the run goes on, and a directory has every row once."""
     out = Directory(str(tmp_path / "out"), "parquet")
     sink = Failing(2, out)
-    run.driver.delivery = Delivery(run.store, run.log, [sink])
+    run.driver.delivery = Delivery(run.store, run.log, [sink], Clock(sleep=pauses.append))
     run.driver.delivery.catch_up()
     with pytest.warns(RuntimeWarning, match=r"batch 1: sink failing failed: ConnectionError: the other side is gone.*again in 0.2 s"):
         push(run, 3)
@@ -142,7 +140,7 @@ def test_a_sink_that_raises_is_called_again(run: LocalRun, tmp_path: Path, pause
 def test_a_sink_that_keeps_failing_ends_the_run(run: LocalRun, pauses: list[float]) -> None:
     """After as many calls as there are pauses and one; the next run delivers the batch."""
     sink = Failing(1 + len(delivery.PAUSES))
-    run.driver.delivery = Delivery(run.store, run.log, [sink])
+    run.driver.delivery = Delivery(run.store, run.log, [sink], Clock(sleep=pauses.append))
     run.driver.delivery.catch_up()
     with (
         pytest.warns(RuntimeWarning, match="failing failed"),

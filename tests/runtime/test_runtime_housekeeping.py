@@ -87,7 +87,7 @@ def test_closing_ends_a_compaction(run: LocalRun, monkeypatch: pytest.MonkeyPatc
     """A run that ends does not wait for a long compaction: it is cut off at the next file."""
     steps: list[int] = []
 
-    def long(store: Any, policy: Any, check: Any) -> None:
+    def long(store: Any, policy: Any, check: Any, **_: Any) -> None:
         for step in range(10_000):
             steps.append(step)
             check()

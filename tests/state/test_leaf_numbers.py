@@ -8,6 +8,7 @@ import random
 import duckdb
 import numpy as np
 import pytest
+from benchmarks.simulate.random_routes import draw_branch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,6 @@ from headrace.state.leaf_numbers import (
     number_leaf,
 )
 from headrace.state.split_route import DEEPEST, Leaf, SplitRoute, find_slot, list_leaves, read_route
-from random_routes import draw_branch
 
 ROUTES = st.builds(
     lambda seed, pids: tuple(draw_branch(random.Random(seed + pid), 5) for pid in range(pids)),

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.simulate.random_routes import scatter, shrink_pids
 
 from headrace.errors import CheckpointError
 from headrace.kernels import node_segments
 from headrace.program.limits import Limits
 from headrace.program.version_joins import VersionNode
 from headrace.testing import LocalRun
-from random_routes import scatter, shrink_pids
 
 SECOND = 1_000_000
 STREAMS = """

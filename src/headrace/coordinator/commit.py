@@ -7,7 +7,6 @@ manifest. Neither touches a file.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -186,7 +185,7 @@ def make_manifest(
         results=results,
         late=late,
         report={},
-        created_at=time.time(),
+        created_at=0.0,
         flush=orders.flush is not None,
         clock=orders.now,
         engine=dict(ENGINE),

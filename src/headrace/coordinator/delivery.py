@@ -7,7 +7,6 @@ delivered by the next one. So a sink may see a batch of a query more than once, 
 
 from __future__ import annotations
 
-import time
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -18,8 +17,9 @@ import pyarrow as pa
 
 from headrace.errors import CheckpointError, HeadraceError, SinkError
 from headrace.sinks.sinks import Directory, Sink
-from headrace.state import HistoryPage, Manifest, ManifestLog, Store, split_versions
+from headrace.state import Clock, HistoryPage, Manifest, ManifestLog, Store, split_versions
 from headrace.state.checksums import DamagedFile, open_json, seal_json
+from headrace.state.clock import SYSTEM
 from headrace.state.disk_faults import join
 from headrace.state.result_parquet import read_results
 
@@ -29,8 +29,8 @@ PAUSES = (0.2, 1.0, 5.0)  # seconds before a sink that has raised is called agai
 class Delivery:
     """Hands committed versions to sinks and remembers how far each has come."""
 
-    def __init__(self, store: Store, log: ManifestLog, sinks: list[Sink]) -> None:
-        self.store, self.log = store, log
+    def __init__(self, store: Store, log: ManifestLog, sinks: list[Sink], clock: Clock = SYSTEM) -> None:
+        self.store, self.log, self._clock = store, log, clock
         seen: dict[str, int] = {}
         self.sinks: list[tuple[str, Sink]] = []
         for sink in sinks:  # the second sink of a name has a memory of its own
@@ -61,7 +61,7 @@ class Delivery:
     def _deliver(self, name: str, sink: Sink, manifest: Manifest) -> None:
         for query, files in manifest.results.items():
             tables = [read_results(self.store, file) for file in files]
-            _give(name, sink, query, manifest.version, pa.concat_tables(tables))
+            self._give(name, sink, query, manifest.version, pa.concat_tables(tables))
         self._remember(name, manifest.version)
 
     def _deliver_page(self, name: str, sink: Sink, page: HistoryPage, done: int) -> None:
@@ -75,8 +75,27 @@ class Delivery:
                 if piece[0] > done
             )
             for version, same in groupby(pieces, key=lambda piece: piece[0]):
-                _give(name, sink, query, version, pa.concat_tables([table for _, table in same]))
+                self._give(name, sink, query, version, pa.concat_tables([table for _, table in same]))
         self._remember(name, page.name.last)
+
+    def _give(self, name: str, sink: Sink, query: str, version: int, rows: pa.Table) -> None:
+        """Call a sink until it does not raise, or has raised too often."""
+        for pause in PAUSES:
+            try:
+                sink.write(query, version, rows)
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}"
+                warnings.warn(
+                    f"batch {version}: sink {name} failed: {said}. The batch is committed; it is given the results of {query} "
+                    f"again in {pause:g} s",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+                self._clock.sleep(pause)
+            else:
+                return
+        with blame(f"sink {name}", version):
+            sink.write(query, version, rows)
 
     def _remember(self, name: str, version: int) -> None:
         self.store.write(self._path(name), seal_json({"sink": name, "delivered": version}))
@@ -96,26 +115,6 @@ class Delivery:
 
     def _path(self, name: str) -> str:
         return f"sinks/{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
-
-
-def _give(name: str, sink: Sink, query: str, version: int, rows: pa.Table) -> None:
-    """Call a sink until it does not raise, or has raised too often."""
-    for pause in PAUSES:
-        try:
-            sink.write(query, version, rows)
-        except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-            warnings.warn(
-                f"batch {version}: sink {name} failed: {said}. The batch is committed; it is given the results of {query} "
-                f"again in {pause:g} s",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-            time.sleep(pause)
-        else:
-            return
-    with blame(f"sink {name}", version):
-        sink.write(query, version, rows)
 
 
 @contextmanager

@@ -74,11 +74,11 @@ class Driver:
         self.store, self.lock, self.log = store, lock, log
         self.slots, self.options, self.engine = slots, options, engine
         self.manifest: Manifest = log.latest() or make_first_manifest(epoch.program, slots)
-        self.delivery = Delivery(store, log, list(engine.sinks))
-        self.housekeeping = Housekeeping(store, lock.check)
+        self.delivery = Delivery(store, log, list(engine.sinks), engine.clock)
+        self.housekeeping = Housekeeping(store, lock.check, engine.clock)
         self._retention = replace(options.limits.compaction, retain=options.retain)
         self._unneeded: set[str] = set()  # state that only the version before the last still names
-        self._since = engine.clock()
+        self._since = engine.clock.now()
         self.told: Mapping[str, Observation] = {}  # since before the next batch was planned
         self.follower: SlotFollower | None = None  # chooses the number of slots, until somebody asks for one
         if options.slots == AUTO and engine.read_capacity is not None:
@@ -176,7 +176,7 @@ class Driver:
             self.slots, self.follower = self._requests.slots, None
         elif self.follower is not None:
             self.slots = self.follower.choose(self.manifest.slots)
-        now = self.engine.clock()
+        now = self.engine.clock.now()
         tables = self.tables.choose(self.manifest.version + 1, now) if self.tables is not None else {}
         route = self.balancer.choose_route(self.manifest, self.slots)
         seen = BatchInput(route, self.slots, now, self._since, flush, self.told, tables, self.balancer.hot)
@@ -192,7 +192,7 @@ class Driver:
     def is_overdue(self) -> bool:
         """Whether rows have waited as long as they may, and no batch came that took them."""
         limit = self.options.absorb or 0
-        return any(self.engine.clock() >= one.since + limit for one in self.manifest.waiting.values())
+        return any(self.engine.clock.now() >= one.since + limit for one in self.manifest.waiting.values())
 
     def rescale(self, slots: int) -> None:
         """Go on with another number of slots from the next batch on."""
@@ -214,13 +214,13 @@ class Driver:
             self.tables = TableVersions(
                 self.store, looked_up, self.program, reader, self.manifest.tables, limits, self.engine.memory
             )
-            self.tables.choose(self.manifest.version + 1, self.engine.clock())
+            self.tables.choose(self.manifest.version + 1, self.engine.clock.now())
 
     def _listen(self) -> None:
         """Silence counts from now on, and what is told beside the streams is read. A batch that Spark has planned already must
         not be bound by what was told after.
         """
-        self._since = self.engine.clock()
+        self._since = self.engine.clock.now()
         if not self.store.exists(f"spark/offsets/{self.manifest.batch_id + 1}"):
             self._read_bounds()
 
@@ -267,7 +267,9 @@ class Driver:
         report = make_report(
             self.graph, self.program, self.manifest, manifest, reports, started, ran, load, notes
         )
-        manifest = replace(manifest, report=report.to_json(), load=load.to_json())
+        manifest = replace(
+            manifest, report=report.to_json(), load=load.to_json(), created_at=self.engine.clock.seconds
+        )
         self.lock.check()
         self.epoch.save(self.store)
         self.log.publish(manifest)
@@ -285,7 +287,7 @@ class Driver:
 
     def _tidy(self, before: Manifest) -> None:
         """Segments, tables and epochs go when neither the last version nor the one before it names them."""
-        for gone in self._unneeded:
+        for gone in sorted(self._unneeded):
             self.store.delete(gone)
         self._unneeded = _named_state(before) - _named_state(self.manifest)
         if self.housekeeping.changed.is_set():

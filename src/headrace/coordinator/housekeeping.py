@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Callable
 
 from headrace.errors import HeadraceError
-from headrace.state import Compacted, Retention, Store, compact_checkpoint
+from headrace.state import Clock, Compacted, Retention, Store, compact_checkpoint
+from headrace.state.clock import SYSTEM
 
 QUIET_SECONDS = 600.0
 
@@ -24,8 +25,8 @@ class _Stopped(Exception):
 class Housekeeping:
     """The compaction of one checkpoint, whose lock the run holds."""
 
-    def __init__(self, store: Store, held: Callable[[], None]) -> None:
-        self.store, self._held = store, held
+    def __init__(self, store: Store, held: Callable[[], None], clock: Clock = SYSTEM) -> None:
+        self.store, self._held, self._clock = store, held, clock
         self.policy = Retention()
         self.changed = threading.Event()  # something was compacted
         self._stop = threading.Event()
@@ -43,7 +44,7 @@ class Housekeeping:
 
     def compact(self, policy: Retention) -> Compacted:
         """Compact here and now."""
-        done = compact_checkpoint(self.store, policy, check=self._check)
+        done = compact_checkpoint(self.store, policy, check=self._check, clock=self._clock)
         if done.moved or done.merged or done.expired:
             self.changed.set()
         return done

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,6 +16,7 @@ from headrace.progress import Observation
 from headrace.sinks.sinks import Sink
 from headrace.sql.check_functions import SAFE_ONLY, OpenFunctions
 from headrace.state import Manifest
+from headrace.state.clock import SYSTEM, Clock
 from headrace.state.share import check_share
 from headrace.state.slot_requests import AUTO, check_slot_count
 
@@ -79,7 +79,7 @@ class Engine:
     memory: int | None = None  # bytes for a slot's DuckDB
     scratch: str | None = None  # folder to spill into
     in_background: bool = True  # whether the checkpoint is compacted beside the batches
-    clock: Callable[[], int] = lambda: int(time.time() * 1_000_000)
+    clock: Clock = SYSTEM
     read_bounds: Callable[[], Mapping[str, Observation]] = dict  # told beside the streams
     read_capacity: Callable[[], Capacity] | None = None  # of executors, where slots can follow them
     tables: TableReader | None = None

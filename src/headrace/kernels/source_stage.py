@@ -75,8 +75,8 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
             for slot, part in payloads.split_by_slot(rows, orders.route, orders.slots):
                 yield from payloads.make_payloads(slot, node, part, orders.limits.payload_bytes)
         for query in program.passing:
-            if query.stream == name:
-                results[query.query] = (*results.get(query.query, ()), *_write_rows(con, orders, program, query))
+            if query.stream == name and (files := _write_rows(con, orders, program, query)):
+                results[query.query] = (*results.get(query.query, ()), *files)
         chunk.leave(con)
     written = [*(c.files for c in counts.values()), *results.values()]
     orders.store.sync([file.path for files in written for file in files])

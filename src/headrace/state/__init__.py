@@ -1,5 +1,6 @@
 """State and exactly-once: stores, segments, manifests, the lock, the routing table. Knows no engine."""
 
+from headrace.state.clock import Clock
 from headrace.state.compaction import Compacted, Retention, compact_checkpoint
 from headrace.state.disk import FileEntry
 from headrace.state.format import FORMAT, check_format
@@ -26,6 +27,7 @@ from headrace.state.store import Store
 __all__ = [
     "FORMAT",
     "CheckpointLock",
+    "Clock",
     "Compacted",
     "FileEntry",
     "HistoryPage",

@@ -16,12 +16,12 @@ there before is deleted later, by `garbage`. A process that dies before the page
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from headrace.errors import CheckpointError
+from headrace.state.clock import SYSTEM, Clock
 from headrace.state.garbage import collect_garbage
 from headrace.state.history import HistoryPage, KeptFile, KeptOutputs, Loss, PageName, encode_page
 from headrace.state.manifest import ManifestLog
@@ -55,7 +55,11 @@ class Compacted:
 
 
 def compact_checkpoint(
-    store: Store, policy: Retention, whole: bool = False, check: Callable[[], None] = lambda: None
+    store: Store,
+    policy: Retention,
+    whole: bool = False,
+    check: Callable[[], None] = lambda: None,
+    clock: Clock = SYSTEM,
 ) -> Compacted:
     """Compact the checkpoint in `store`, whose lock we hold; `whole`: all versions but the last onto one page.
 
@@ -65,11 +69,11 @@ def compact_checkpoint(
     last = log.latest()
     if last is None:
         return Compacted()
-    work = _Compaction(store, log, replace(policy, keep=min(policy.keep, 2)) if whole else policy, check)
+    work = _Compaction(store, log, replace(policy, keep=min(policy.keep, 2)) if whole else policy, check, clock)
     moved = work.move_versions(1 if whole else policy.step)
     merged = work.merge_pages(whole)
     expired = work.expire() if policy.retain is not None else 0
-    deleted = collect_garbage(store, log, policy.grace)
+    deleted = collect_garbage(store, log, policy.grace, clock)
     return Compacted(moved, merged, expired, len(deleted))
 
 
@@ -92,9 +96,11 @@ def choose_pages(pages: list[PageName], fanout: int, step: int) -> slice | None:
 
 
 class _Compaction:
-    def __init__(self, store: Store, log: ManifestLog, policy: Retention, check: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, log: ManifestLog, policy: Retention, check: Callable[[], None], clock: Clock
+    ) -> None:
         self.store, self.log, self.policy, self.check = store, log, policy, check
-        self.now = time.time()
+        self.now = clock.seconds
 
     @property
     def _horizon(self) -> float:

@@ -7,7 +7,7 @@ content goes to a temporary file that is flushed and then hard-linked to its nam
 or fails because the name exists, so of several writers exactly one wins, and a crash at any point leaves
 the whole file or none (at worst, a temporary file with a leading dot). `pyarrow.fs` has no such primitive:
 there `publish` is an existence check and a move, safe against crashes, but against a second writer only
-together with `CheckpointLock`.
+together with `CheckpointLock`. Whatever changes the local disk goes through `LocalFiles`, one step at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import os
 import stat
 import uuid
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -25,7 +24,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-SYNCS = 16  # at once
+from headrace.state.local_files import LocalFiles
+
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
@@ -55,26 +55,27 @@ class Disk(Protocol):
 class LocalDisk:
     """A directory of this machine."""
 
-    def __init__(self, root: str) -> None:
-        self.root = root
+    def __init__(self, root: str, files: LocalFiles | None = None) -> None:
+        self.root, self.files = root, files or LocalFiles()
+        self._settled = {root}  # folders whose own names we know to be durable
 
     def write(self, rel: str, data: bytes) -> None:
         path = f"{self.root}/{rel}"
-        temporary = write_temporary(self.root, path, data)
+        temporary = self._write_temporary(path, data)
         try:
-            os.replace(temporary, path)
+            self.files.replace(temporary, path)
         except OSError:
-            os.unlink(temporary)
+            self.files.remove(temporary)
             raise
-        sync_path(os.path.dirname(path))
+        self._flush_names([path])
 
     def publish(self, rel: str, data: bytes) -> bool:
         path = f"{self.root}/{rel}"
         if os.path.lexists(path):
             return False
-        temporary = write_temporary(self.root, path, data)
+        temporary = self._write_temporary(path, data)
         try:
-            os.link(temporary, path)
+            self.files.link(temporary, path)
         except FileExistsError:
             return False
         except OSError as error:
@@ -82,13 +83,12 @@ class LocalDisk:
                 raise
             if os.path.lexists(path):
                 return False
-            os.rename(
-                temporary, path
-            )  # no hard links here (FAT, some FUSE): exclusive only under CheckpointLock
+            # no hard links here (FAT, some FUSE): exclusive only under CheckpointLock
+            self.files.replace(temporary, path)
         finally:
             with suppress(FileNotFoundError):
-                os.unlink(temporary)
-        sync_path(os.path.dirname(path))
+                self.files.remove(temporary)
+        self._flush_names([path])
         return True
 
     def read(self, rel: str) -> bytes:
@@ -98,18 +98,18 @@ class LocalDisk:
     def open_output(self, rel: str) -> Any:
         path = f"{self.root}/{rel}"
         try:
-            return pa.OSFile(path, "wb")
+            return self.files.open_output(path)
         except FileNotFoundError:
-            make_folders(self.root, os.path.dirname(path))
-            return pa.OSFile(path, "wb")
+            self._make_folders(os.path.dirname(path))
+            return self.files.open_output(path)
 
     def open_input(self, rel: str) -> Any:
         return pa.memory_map(f"{self.root}/{rel}", "r")
 
     def sync(self, rels: Sequence[str]) -> None:
         paths = [f"{self.root}/{rel}" for rel in rels]
-        sync_paths(paths)
-        sync_paths(list(dict.fromkeys(map(os.path.dirname, paths))))
+        self.files.flush_all(paths)
+        self._flush_names(paths)
 
     def scan(self, prefix: str) -> Iterator[FileEntry]:
         directories = [prefix]
@@ -138,7 +138,45 @@ class LocalDisk:
 
     def delete(self, rel: str) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(f"{self.root}/{rel}")
+            self.files.remove(f"{self.root}/{rel}")
+
+    def _write_temporary(self, path: str, data: bytes) -> str:
+        """Write `data`, durably, to a temporary file beside `path`; its name."""
+        temporary = temporary_name(path)
+        try:
+            self.files.create(temporary, data)
+        except FileNotFoundError:
+            self._make_folders(os.path.dirname(path))
+            self.files.create(temporary, data)
+        return temporary
+
+    def _make_folders(self, folder: str) -> None:
+        """A folder, writable by the group if the store is."""
+        missing = []
+        while folder and not os.path.isdir(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        mode = stat.S_IMODE(os.stat(self.root).st_mode) if os.path.isdir(self.root) else 0
+        for one in reversed(missing):
+            try:
+                self.files.make_folder(one)
+            except FileExistsError:
+                continue
+            if mode & stat.S_IWGRP and one.startswith(f"{self.root}/"):
+                os.chmod(one, mode)
+
+    def _flush_names(self, paths: Sequence[str]) -> None:
+        """Make names durable: those of files, and once those of the folders they are in. Whoever made a folder may have died
+        before its name was flushed, and what is in a folder that a power cut takes away is gone.
+        """
+        folders = list(dict.fromkeys(map(os.path.dirname, paths)))
+        found = dict.fromkeys(folders)
+        for folder in folders:
+            while folder not in self._settled and folder.startswith(f"{self.root}/"):
+                self._settled.add(folder)
+                folder = os.path.dirname(folder)
+                found[folder] = None
+        self.files.flush_all([*found])
 
 
 class RemoteDisk:
@@ -200,59 +238,3 @@ def temporary_name(path: str) -> str:
     """A name in the same directory that nobody else uses, hidden by a leading dot."""
     head, slash, name = path.rpartition("/")
     return f"{head}{slash}.{name}.{uuid.uuid4().hex}.tmp"
-
-
-def make_folders(root: str, folder: str) -> None:
-    """A folder inside of a store, writable by the group if the store is."""
-    missing = []
-    while folder and not os.path.isdir(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    mode = stat.S_IMODE(os.stat(root).st_mode) if os.path.isdir(root) else 0
-    for one in reversed(missing):
-        try:
-            os.mkdir(one)
-        except FileExistsError:
-            continue
-        if mode & stat.S_IWGRP and one.startswith(f"{root}/"):
-            os.chmod(one, mode)
-
-
-def write_temporary(root: str, path: str, data: bytes) -> str:
-    """Write `data`, durably, to a temporary file beside `path`; its name. None is left on failure."""
-    temporary = temporary_name(path)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    try:
-        handle = os.open(temporary, flags, 0o666)
-    except FileNotFoundError:
-        make_folders(root, os.path.dirname(path))
-        handle = os.open(temporary, flags, 0o666)
-    try:
-        with open(handle, "wb", buffering=0) as file:
-            view = memoryview(data)
-            while view:
-                view = view[file.write(view) :]
-            os.fsync(file.fileno())
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return temporary
-
-
-def sync_paths(paths: Sequence[str]) -> None:
-    """Flush several at once: a file system does together what is asked for together, in a fraction of the time."""
-    if len(paths) < 2:
-        for path in paths:
-            sync_path(path)
-        return
-    with ThreadPoolExecutor(min(len(paths), SYNCS)) as pool:
-        list(pool.map(sync_path, paths))
-
-
-def sync_path(path: str) -> None:
-    """Flush a file, or the names in a directory, to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -13,8 +13,8 @@ files whose names say that they are of another version go.
 from __future__ import annotations
 
 import re
-import time
 
+from headrace.state.clock import SYSTEM, Clock
 from headrace.state.history import FOLDER, Loss, PageName
 from headrace.state.manifest import ManifestLog
 from headrace.state.store import Store
@@ -24,11 +24,11 @@ _OF_VERSION = re.compile(r"(\d{12,})-")
 _MANIFEST = re.compile(r"manifests/(\d{12,})\.json")
 
 
-def collect_garbage(store: Store, log: ManifestLog, grace_seconds: float) -> list[str]:
+def collect_garbage(store: Store, log: ManifestLog, grace_seconds: float, clock: Clock = SYSTEM) -> list[str]:
     """Delete, and return, the superseded manifests and pages and the files under segments/, results/, late/, tables/,
     orders/ and epochs/ that nobody needs. Without any manifest nothing is deleted: there is no proof then.
     """
-    before = time.time() - grace_seconds
+    before = clock.seconds - grace_seconds
     candidates = [
         entry.path for directory in OWNED for entry in store.scan(directory) if entry.modified <= before
     ]

@@ -12,8 +12,10 @@ from __future__ import annotations
 import grp
 import os
 import stat
+from contextlib import suppress
 
 from headrace.errors import OptionError
+from headrace.state.local_files import LocalFiles
 from headrace.state.store import Store
 
 GROUP, ALL = "group", "all"
@@ -38,6 +40,8 @@ def protect_checkpoint(store: Store, share: str | None = None) -> None:
         return
     with store.explain("", "write"):
         os.makedirs(store.uri, _PRIVATE, exist_ok=True)
+        with suppress(PermissionError):  # of a folder that we may write to and not read
+            LocalFiles().flush(os.path.dirname(store.uri))
         if group is not None:
             _give(store.uri, group)
         os.chmod(store.uri, _PRIVATE if share is None else _BY_ALL if share == ALL else _BY_GROUP)

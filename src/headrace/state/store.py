@@ -20,7 +20,7 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -30,6 +30,7 @@ import pyarrow as pa
 from headrace.errors import CheckpointError
 from headrace.state.disk import Disk, FileEntry, LocalDisk, RemoteDisk
 from headrace.state.disk_faults import explain_fault
+from headrace.state.local_files import LocalFiles
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 KNOWN_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss", "mock")  # that `pyarrow.fs` opens; and file
@@ -57,6 +58,7 @@ class Store:
     """A directory, by its address: an absolute local path, or a URI of another file system."""
 
     uri: str
+    files: LocalFiles | None = field(default=None, compare=False, repr=False)  # the steps of a local disk, if not the real ones
 
     @staticmethod
     def open(uri: str | os.PathLike[str]) -> Store:
@@ -74,8 +76,8 @@ class Store:
             return Store(os.path.abspath(unquote(parts.path)))
         return Store(text.rstrip("/") if SCHEME.match(text) else os.path.abspath(text))
 
-    def __reduce__(self) -> tuple[type[Store], tuple[str]]:
-        return Store, (self.uri,)
+    def __reduce__(self) -> tuple[type[Store], tuple[Any, ...]]:
+        return Store, (self.uri,) if self.files is None else (self.uri, self.files)
 
     @cached_property
     def is_local(self) -> bool:
@@ -85,7 +87,7 @@ class Store:
     @cached_property
     def _disk(self) -> Disk:
         if self.is_local:
-            return LocalDisk(self.uri)
+            return LocalDisk(self.uri, self.files)
         try:
             return RemoteDisk(self.uri)
         except (OSError, pa.ArrowException) as error:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from join_model import Band, Common, Derived, Group, Join, Relation, Row, Source, tick_of
-from join_progress import Pace, draw_pace
-
+from benchmarks.simulate.join_model import Band, Common, Derived, Group, Join, Relation, Row, Source, tick_of
+from benchmarks.simulate.join_progress import Pace, draw_pace
 from headrace.errors import PlanError
 from headrace.optimizer import check_graph
 from headrace.sql import parse_script

@@ -24,8 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from join_progress import Pace, Seen
-
+from benchmarks.simulate.join_progress import Pace, Seen
 from headrace.windows import Sliding
 
 Row = dict[str, Any]

@@ -1,7 +1,7 @@
 """How the streams of a join case make progress: the clause, and the bound it means, recomputed from all rows so far.
 
-Nothing of `progress/` is used. A `Pace` is one policy: slack in time or rows, punctuation in the stream or beside it, for all rows
-or for each group of them, and a silence after which the clock counts. Rows that punctuate are those with v = -1.
+Nothing of `progress/` is used. A `Pace` is one policy: slack in time or rows, punctuation in the stream or beside it, for all
+rows or for each group of them, and a silence after which the clock counts. Rows that punctuate are those with v = -1.
 """
 
 from __future__ import annotations

@@ -6,13 +6,44 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from oracle_aggregates import AGGREGATES, count_distinct, over
-from oracle_check import SECOND, Case
-from oracle_model import Group, Relation, Row, Select, Source, Union
-
+from benchmarks.simulate.window_aggregates import AGGREGATES, count_distinct, over
+from benchmarks.simulate.window_model import Group, Relation, Row, Select, Source, Union
+from benchmarks.simulate.window_rows import SECOND
+from headrace.logical.user_aggregate import UserAggregate
 from headrace.windows import WindowSpec, make_window
+
+TYPES = "k STRING, g INT, v BIGINT, d DECIMAL(12,3), x DOUBLE, b BOOLEAN, s STRING"
+
+@dataclass(frozen=True)
+class Case:
+    """A query set in SQL and what it means."""
+
+    queries: dict[str, tuple[str, Relation]]  # name -> (SELECT text, meaning)
+    unit: int = SECOND  # ticks per unit of time of the generated streams; 1 for integer attributes
+    slack: int = 5  # units
+    streams: tuple[str, ...] = ("s",)
+    user: dict[str, UserAggregate] = field(default_factory=dict)
+    extra: str = ""  # of the stream clause, such as HORIZON
+
+    @property
+    def script(self) -> str:
+        time = "TIMESTAMP" if self.unit == SECOND else "BIGINT"
+        slack = f"{self.slack} SECONDS" if self.unit == SECOND else str(self.slack)
+        out = [
+            f"CREATE STREAM {s} (t {time}, {TYPES}) PROGRESSING ON t SLACK {slack} {self.extra} FROM 'none';"
+            for s in self.streams
+        ]
+        return "\n".join(
+            out + [f"CREATE QUERY {name} AS {text};" for name, (text, _) in self.queries.items()]
+        )
+
+    @property
+    def relations(self) -> dict[str, Relation]:
+        return {name: relation for name, (_, relation) in self.queries.items()}
+
 
 FILTERS: dict[str, Callable[[Row], Any]] = {
     "v > 20": lambda r: r["v"] is not None and r["v"] > 20,

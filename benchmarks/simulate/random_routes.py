@@ -8,22 +8,26 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from headrace.kernels import waiting_rows
+from headrace.kernels import slot_turns, waiting_rows
 from headrace.program.dealt_tables import DealtTable, find_dealt_tables
 from headrace.program.limits import SHIPPED, CloseLimits, Limits
+from headrace.program.waiting_obstacle import find_waiting_obstacle
 from headrace.state import Manifest
 from headrace.state.split_route import Branch, DealtLeaf, SplitRoute
 from headrace.testing import LocalRun
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def draw_route(
     rng: random.Random, manifest: Manifest, slots: int, splits: float = 0.5, tables: Sequence[DealtTable] = ()
 ) -> SplitRoute:
     """A route for the next batch. Mini-partitions that hold rows are split, or split otherwise, or made whole again; the rest
-    of the tree stays and its leaves go anywhere. While rows wait the whole tree stays, as in a run. Rows of `tables` may be dealt.
+    of the tree stays and its leaves go anywhere. While rows wait the whole tree stays, as in a run. Rows of `tables` may be
+    dealt.
     """
     splits = 0.0 if manifest.waiting else splits
     pids = len(manifest.route)
@@ -108,3 +112,32 @@ def take_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting_rows, "choose_pieces", choose)
     piece = rng.choice([1, 2, 10_000])
     monkeypatch.setattr(waiting_rows, "find_piece", lambda busy, most, least: piece)
+
+
+def defer_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """In every batch some mini-partitions sit out, and the others take turns; how many sat out."""
+    share, counts = rng.choice([0.2, 0.5, 0.8]), [0]
+
+    def defer(program: Any, orders: Any, pids: frozenset[int], arrived: Any, sent: int) -> frozenset[int]:
+        if orders.flush is not None or find_waiting_obstacle(program) is not None:
+            return frozenset()
+        out = frozenset(pid for pid in pids if rng.random() < share)
+        counts[0] += len(out & {pid for _, t in arrived for pid in t["pid"].to_pylist()})
+        return out
+
+    monkeypatch.setattr(slot_turns, "find_deferred", defer)
+    rotate_randomly(rng, monkeypatch)
+    take_randomly(rng, monkeypatch)
+    return counts
+
+
+def rotate_randomly(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mini-partitions take turns in every slot, as if memory were small."""
+
+    def rotate(pids: frozenset[int], sizes: Any, memory: Any) -> list[frozenset[int]]:
+        groups: list[set[int]] = [set() for _ in range(rng.randint(1, 3))]
+        for pid in pids:
+            rng.choice(groups).add(pid)
+        return [frozenset(g) for g in groups]
+
+    monkeypatch.setattr(slot_turns, "rotate_pids", rotate)

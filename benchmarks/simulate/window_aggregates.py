@@ -12,7 +12,7 @@ from functools import reduce
 from operator import and_, or_, xor
 from typing import Any
 
-from oracle_model import Row
+from benchmarks.simulate.window_model import Row
 
 Call = Callable[[list[Row]], Any]
 

@@ -1,0 +1,1 @@
+"""Runs that a seed decides, with faults, and what they must answer."""
