@@ -72,7 +72,9 @@ def compact(checkpoint: str, retain: str | None, grace: str) -> None:
     with CheckpointLock(log.store):
         before = len(log.store.scan())
         done = compact_checkpoint(log.store, policy, whole=True)
-        epoch = read_record(log.store)
+        last = log.latest()
+        there = last is not None and log.store.exists(last.epoch)
+        epoch = read_record(log.store) if there else None
         if epoch is not None:
             trim_source_logs(log.store, [dict(stream["source"][1]) for stream in epoch.streams.values()])
         after = len(log.store.scan())
