@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from headrace.kernels import join_rows
@@ -90,7 +90,7 @@ CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 60 SLIDE 20];
         assert run.rows("q") == []
     before = run.manifest.streams["s"]
     run.push(s=[(19, -1)])
-    assert replace(run.manifest.streams["s"], rows=before.rows) == before  # what is not news is not stored
+    assert msgspec.structs.replace(run.manifest.streams["s"], rows=before.rows) == before  # what is not news is not stored
     run.push(s=[(20, -1)])
     assert read
     assert run.rows("q") == [(1, -40, 20)]
