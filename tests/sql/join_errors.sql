@@ -28,3 +28,31 @@ SELECT count(*) AS n FROM tcp a JOIN udp b WITHIN 10 MINUTES ON a.srcIP = b.srcI
 SELECT count(*) AS n FROM ticks GROUP BY window(100 - time, 5)
 -- =>
 -- PlanError: query q: the window is on '100 - time', but ticks makes progress on 'time', so it could never close (100 - time falls where time rises): put the window on time
+
+-- # a window that is said to tumble and to slide
+SELECT a.srcIP FROM tcp a [RANGE TUMBLING 4 MINUTES SLIDE 2 MINUTES], udp b [RANGE TUMBLING 4 MINUTES] WHERE a.srcIP = b.srcIP
+-- =>
+-- SqlError: a window that is TUMBLING moves by its own length: leave SLIDE out, or TUMBLING
+--   line 1: SELECT a.srcIP FROM tcp a [RANGE TUMBLING 4 MINUTES SLIDE 2 MINUTES], udp b [RANGE TUMBLING 4 MINUTES] WHERE a.srcIP = b.srcIP
+--                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # an origin of rows that stay for a while
+SELECT a.srcIP FROM tcp a [RANGE 4 MINUTES ORIGIN 1 MINUTE], udp b [RANGE 4 MINUTES] WHERE a.srcIP = b.srcIP
+-- =>
+-- SqlError: query q: a RANGE alone says how long rows stay, from each row on: it has no ORIGIN and no ALIGN
+--   line 1: SELECT a.srcIP FROM tcp a [RANGE 4 MINUTES ORIGIN 1 MINUTE], udp b [RANGE 4 MINUTES] WHERE a.srcIP = b.srcIP
+--                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # an alignment of rows that stay for a while
+SELECT a.srcIP FROM tcp a [RANGE 4 MINUTES], udp b [RANGE 4 MINUTES ALIGN END] WHERE a.srcIP = b.srcIP
+-- =>
+-- SqlError: query q: a RANGE alone says how long rows stay, from each row on: it has no ORIGIN and no ALIGN
+--   line 1: SELECT a.srcIP FROM tcp a [RANGE 4 MINUTES], udp b [RANGE 4 MINUTES ALIGN END] WHERE a.srcIP = b.srcIP
+--                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- # a window behind the stream and one behind the aggregate
+SELECT count(*) AS n [RANGE 4 MINUTES] FROM tcp [RANGE 8 MINUTES]
+-- =>
+-- SqlError: query q: a query has one window, behind its stream or behind what it computes
+--   line 1: SELECT count(*) AS n [RANGE 4 MINUTES] FROM tcp [RANGE 8 MINUTES]
+--                                                            ^^^^^^^^^^^^^^^

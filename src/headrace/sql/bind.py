@@ -278,15 +278,17 @@ class Binder:
         if (first := find_looked_up(items[0])) is not None:
             first.check_first(items[0], self._fail)
         node, alias = items[0].node, items[0].alias
-        clause = node.args.get("aggregate_window") or node.args.get("stream_window")
+        clause, own = node.args.get("aggregate_window"), node.args.get("stream_window")
         source = items[0].relation
         if len(items) > 1 or subselects:
-            clause = node.args.get("aggregate_window")
             streams = [i for i in items if not is_looked_up(i)]
-            if clause is None and len(streams) == 1:
-                clause = streams[0].node.args.get("stream_window")
+            one = len(streams) == 1 and (clause is None or not subselects)
+            own = streams[0].node.args.get("stream_window") if one else None
             source, select = self._join(select, items, subselects)
             alias = ""
+        if clause is not None and own is not None:
+            raise error(self._script, own.start, own.end, "a query has one window, behind its stream or behind what it computes")
+        clause = clause or own
         if isinstance(source, StaticTable):
             raise self._fail(node, f"{alias} is a table, and a table alone never changes: join it with a stream or a query")
         windowed = self.graph().is_windowed(source.name)
@@ -338,10 +340,7 @@ class Binder:
                 return self._fail(call, f"there is no aggregate {call.name!r}. Did you mean {near!r}?")
         if (other := select.find(exp.Anonymous)) is not None:
             return self._fail(other, f"a window with nothing to aggregate: there is no aggregate {other.name!r}." + there_is())
-        return PlanError(
-            "a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, "
-            "or leave the window out"
-        )
+        return PlanError("a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, or leave the window out")
 
     def _stateless(
         self, name: str, source: Relation, scope: Scope, select: exp.Select, where: exp.Expr | None

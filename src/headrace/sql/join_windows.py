@@ -65,6 +65,10 @@ def add_time_clauses(
     of which nothing is said are joined by window.
     """
     clauses, unit = _clauses(items, fail_at), items[0].relation.unit
+    for clause in clauses:
+        if clause is not None and not clause.tumbling and clause.slide is None and (clause.origin or clause.align != "start"):
+            what = "a RANGE alone says how long rows stay, from each row on: it has no ORIGIN and no ALIGN"
+            raise fail_at(clause.start, clause.end, what)
     tumbling = next((c for c in clauses if c is not None and c.tumbling), None)
     for j in range(1, len(items)):
         within = items[j].node.args.get("within")

@@ -249,6 +249,9 @@ def _window(script: str, bracket: Token, tokens: list[Token]) -> BracketWindow:
                 attribute += "." + cursor.name("the progressing attribute")
     if "RANGE" not in seen:
         raise cursor.fail("a window needs a RANGE (or RANGE ALL)", tokens[0])
+    if tumbling and (slide is not None or range_ is None):
+        what = "a window that is TUMBLING moves by its own length: leave SLIDE out, or TUMBLING"
+        raise error(script, tokens[0].start, tokens[-1].end, what)
     return BracketWindow(range_, slide, origin, align, reset, attribute, tumbling, tokens[0].start, tokens[-1].end)
 
 
