@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from headrace.commands.plan_commands import explain
 from headrace.errors import OptionError, PlanError
 from headrace.partitioning.advise_partitioning import advise_graph, read_proposal
 from headrace.partitioning.explain_partitioning import explain_partitioning
@@ -143,3 +145,23 @@ def test_a_declared_partitioning_is_checked_when_it_is_registered() -> None:
     """A column that is not there is named at once, not by the first EXPLAIN."""
     with pytest.raises(PlanError, match=r"stream tcp: PARTITIONED BY \(port\): there is no column 'port'"):
         Session().sql(STREAMS.format(clause="PARTITIONED BY (port)"))
+
+
+# -- forced --------------------
+def test_a_forced_partitioning_is_the_one_that_is_drawn(tmp_path: Path) -> None:
+    """With --partition-by the plan of the run, what is said to be chosen, and the drawing are of the same partitioning."""
+    file = tmp_path / "q.sql"
+    file.write_text(TCP + FORCED)
+    found = CliRunner().invoke(explain, [str(file), "--verbose", "--partition-by", "srcIP, destIP"])
+    assert found.exit_code == 0, found.output
+    assert "exchange 2 to t1 by (srcIP)" in found.output or "exchange 2 to t1 by srcIP" in found.output
+    assert "chosen: tcp by {destIP, srcIP}" in found.output
+    after = found.output.split("the plan on partitioned streams:")[1]
+    assert "aggregation flows: on 2 partitions" in after and "super heavy: once" in after
+    data = json.loads(Session(partition_by="srcIP, destIP").sql(TCP + FORCED).explain("json"))
+    assert data["partitioning"]["chosen"] == {"tcp": ["destIP", "srcIP"]}
+
+
+TCP = """CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, destIP INT) PROGRESSING ON ts SLACK 5 SECONDS FROM 'parquet' OPTIONS (path 'data');"""
+FORCED = """CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
+CREATE QUERY heavy AS SELECT srcIP, max(n) AS m FROM flows GROUP BY srcIP;"""

@@ -26,9 +26,17 @@ _ALLOWED = click.option(
     "--format", "format_", type=click.Choice(["text", "json", "dot", "html"]), default="text", show_default=True
 )
 @click.option("--verbose", "-v", is_flag=True, help="Also show what was weighed to partition streams, and the SQL of every step.")
+@click.option("--partition-by", metavar="KEYS", help="Show the plan of a run with this option: 'srcIP, destIP'.")
 @_MEASURED
 @_ALLOWED
-def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None, allow_functions: str | None) -> None:
+def explain(
+    file: Path,
+    format_: str,
+    verbose: bool,
+    partition_by: str | None,
+    checkpoint: str | None,
+    allow_functions: str | None,
+) -> None:
     """Show how the queries of FILE would run together, without running them: what is read and how progress is
     known, which queries share state and what bounds it, every exchange and why. Neither Spark nor the data is needed: what could
     not be looked at without them is said at the end.
@@ -37,10 +45,11 @@ def explain(file: Path, format_: str, verbose: bool, checkpoint: str | None, all
     Examples:
       headrace explain queries.sql
       headrace explain queries.sql --verbose
+      headrace explain queries.sql --partition-by 'srcIP, destIP'
       headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
       headrace explain queries.sql --format html > plan.html
     """
-    session = read_session(file, checkpoint, allow_functions)
+    session = read_session(file, checkpoint, allow_functions, partition_by)
     session.check(to_run=False)  # what `run` will be given is not known, nor whether the data is there yet
     if format_ == "html":
         from headrace.report.page import render_plan_page

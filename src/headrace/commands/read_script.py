@@ -32,7 +32,9 @@ def read_statements(file: Path, text: str) -> list[Statement]:
     return found
 
 
-def read_session(file: Path, checkpoint: str | None = None, allow_functions: str | None = None) -> Session:
+def read_session(
+    file: Path, checkpoint: str | None = None, allow_functions: str | None = None, partition_by: str | None = None
+) -> Session:
     """The streams and queries of a file, for commands that start no Spark."""
     from headrace.session import Session
     from headrace.sql import CreateStream
@@ -42,6 +44,6 @@ def read_session(file: Path, checkpoint: str | None = None, allow_functions: str
     for one in read_statements(file, text):
         if isinstance(one, CreateStream):
             columns_of(one)  # without Spark, or not at all
-    session = Session(checkpoint=checkpoint, allow_functions=allow_functions or ())
+    session = Session(checkpoint=checkpoint, allow_functions=allow_functions or (), partition_by=partition_by)
     session.sql(text, base=file.parent)
     return session

@@ -13,6 +13,7 @@ from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, Settings, optimize
 from headrace.optimizer.explain_plan import explain_plan
+from headrace.partitioning.advise_partitioning import fix_streams
 from headrace.partitioning.explain_partitioning import explain_partitioning
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
@@ -44,7 +45,8 @@ def explain_set(
     text = explain_plan(plan, format, measured, unchecked)
     if not verbose or format != "text":
         return text
-    return "\n".join([text, *explain_partitioning(graph, measured), "", explain_program(plan, lower(plan))])
+    weighed = explain_partitioning(graph, measured, fix_streams(graph, plan.settings.partition_by))
+    return "\n".join([text, *weighed, "", explain_program(plan, lower(plan))])
 
 
 def _preview(

@@ -16,12 +16,12 @@ from headrace.dialect.duck import translate
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Join, KeyedJoin
 from headrace.optimizer.plan import SharedPlan
-from headrace.partitioning.advise_partitioning import read_proposal
+from headrace.partitioning.advise_partitioning import fix_streams
 from headrace.partitioning.choose_exchange_keys import choose_exchange_keys
 from headrace.partitioning.choose_table_keys import TablePlacement, choose_join_keys, choose_table_keys
 from headrace.partitioning.follow_rows import TableKey
 from headrace.partitioning.plan_cost import RateStatistics
-from headrace.partitioning.restrictions import StreamRestriction, read_restrictions
+from headrace.partitioning.restrictions import read_restrictions
 
 
 class PlacementChooser:
@@ -30,10 +30,8 @@ class PlacementChooser:
     def __init__(self, plan: SharedPlan) -> None:
         self.plan, self.graph = plan, plan.graph
         self.placements: dict[str, TablePlacement] = {}
-        wanted = plan.settings.partition_by
-        proposal = read_proposal(self.graph, wanted, "partition by") if wanted is not None else {}
         self.limits = {s: one for s, one in read_restrictions(self.graph).items() if not one.fixed}
-        self.limits |= {s: StreamRestriction(keys, fixed=True) for s, keys in proposal.items()}
+        self.limits |= fix_streams(self.graph, plan.settings.partition_by)
 
     def choose_keys(self, members: list[Aggregate]) -> tuple[TableKey, ...]:
         """Of a table over rows: as chosen for all it is read together with, if tasks can compute that."""

@@ -27,6 +27,7 @@ from headrace.optimizer.describe import (
     describe_table_keys,
 )
 from headrace.optimizer.plan import Plan, Table
+from headrace.partitioning.advise_partitioning import fix_streams
 from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
 from headrace.partitioning.plan_cost import RateStatistics
 from headrace.progress.monotone_steps import Multiply, Shift, Truncate
@@ -45,7 +46,8 @@ def explain_plan(
     if format == "json":
         return json.dumps(_make_data(plan, statistics) | {"not_checked": list(unchecked)}, indent=2)
     if format == "dot":
-        return _write_dot(draw_plan(plan), draw_partitioning(plan.graph, statistics))
+        fixed = fix_streams(plan.graph, plan.settings.partition_by)
+        return _write_dot(draw_plan(plan), draw_partitioning(plan.graph, statistics, fixed))
     raise OptionError(f"explain: expected text, json, dot or html, got {format!r}")
 
 
@@ -251,7 +253,7 @@ def _make_data(plan: Plan, statistics: RateStatistics | None = None) -> dict[str
             {"table": e.table, "level": e.level, "by": list(e.by), "reason": e.reason} for e in plan.exchanges
         ],
         "queries": dict(plan.graph.queries),
-        "partitioning": export_partitioning(plan.graph, statistics),
+        "partitioning": export_partitioning(plan.graph, statistics, fix_streams(plan.graph, plan.settings.partition_by)),
         "graph": draw_plan(plan),
     }
 

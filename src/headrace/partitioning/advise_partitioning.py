@@ -101,6 +101,12 @@ def read_proposal(graph: Graph, text: str, option: str = "--by") -> dict[str, tu
     return found
 
 
+def fix_streams(graph: Graph, text: str | None) -> Restrictions:
+    """What a user wants state partitioned by, as what is fixed about streams."""
+    proposal = read_proposal(graph, text, "partition by") if text is not None else {}
+    return {s: StreamRestriction(keys, fixed=True) for s, keys in proposal.items()}
+
+
 def judge_partitioning(plan: CostedPlan, proposed: Mapping[str, Sequence[PartitioningKey]]) -> Partitioning:
     """A given partitioning, with streams aligned where a node brings them together and that can be."""
     fixed = {s: StreamRestriction(tuple(keys), True) for s, keys in proposed.items()}
@@ -127,4 +133,12 @@ def _describe_payment(cost: PartitioningCost, nodes: Sequence[str]) -> str:
     return f"{paid} of input" if pay_for_query(cost, nodes) else "0 B, follows"
 
 
-__all__ = ["advise_graph", "advise_partitioning", "group_by_query", "judge_partitioning", "pay_for_query", "read_proposal"]
+__all__ = [
+    "advise_graph",
+    "advise_partitioning",
+    "fix_streams",
+    "group_by_query",
+    "judge_partitioning",
+    "pay_for_query",
+    "read_proposal",
+]

@@ -26,7 +26,7 @@ from headrace.partitioning.explain_choice import (
     name_nodes,
 )
 from headrace.partitioning.plan_cost import PIDS, RateStatistics
-from headrace.partitioning.restrictions import StreamRestriction, read_restrictions
+from headrace.partitioning.restrictions import Restrictions, StreamRestriction, read_restrictions
 from headrace.partitioning.search_partitioning import (
     PartitioningChoice,
     describe_workload,
@@ -37,15 +37,21 @@ from headrace.partitioning.transform_plan import transform_plan
 _PARTS = 2  # enough to see what runs on every partition
 
 
-def choose_for_streams(graph: Graph, statistics: RateStatistics | None = None) -> PartitioningChoice:
-    """The partitioning of the streams that costs the query set least, within what they declare and by what was measured."""
+def choose_for_streams(
+    graph: Graph, statistics: RateStatistics | None = None, fixed: Restrictions | None = None
+) -> PartitioningChoice:
+    """The partitioning of the streams that costs the query set least, within what they declare, or as a user has `fixed` it, by
+    what was measured.
+    """
     plan = describe_workload(graph, statistics=statistics, pids=PIDS, free=True)
-    return search_partitioning(plan, read_restrictions(graph))
+    return search_partitioning(plan, {**read_restrictions(graph), **(fixed or {})})
 
 
-def explain_partitioning(graph: Graph, statistics: RateStatistics | None = None) -> list[str]:
+def explain_partitioning(
+    graph: Graph, statistics: RateStatistics | None = None, fixed: Restrictions | None = None
+) -> list[str]:
     """Lines of text."""
-    choice = choose_for_streams(graph, statistics)
+    choice = choose_for_streams(graph, statistics, fixed)
     lines = ["partitioning of the streams, as one set for all queries (headrace advise compares others):"]
     lines += [f"  {line}" for line in describe_restrictions(read_restrictions(graph))]
     lines += [f"  {line}" for line in [*describe_rates(graph, choice.plan), *explain_choice(choice), explain_why(choice)]]
@@ -87,9 +93,11 @@ def transform_both(graph: Graph, choice: PartitioningChoice) -> tuple[Distribute
     return before, transform_plan(before)
 
 
-def export_partitioning(graph: Graph, statistics: RateStatistics | None = None) -> dict[str, Any]:
+def export_partitioning(
+    graph: Graph, statistics: RateStatistics | None = None, fixed: Restrictions | None = None
+) -> dict[str, Any]:
     """The same as data."""
-    choice = choose_for_streams(graph, statistics)
+    choice = choose_for_streams(graph, statistics, fixed)
     before, after = transform_both(graph, choice)
     restrictions = {
         s: {"keys": [k.text for k in r.keys], "fixed": r.fixed} for s, r in read_restrictions(graph).items()
@@ -104,9 +112,11 @@ def export_partitioning(graph: Graph, statistics: RateStatistics | None = None) 
     }
 
 
-def draw_partitioning(graph: Graph, statistics: RateStatistics | None = None) -> list[str]:
+def draw_partitioning(
+    graph: Graph, statistics: RateStatistics | None = None, fixed: Restrictions | None = None
+) -> list[str]:
     """Lines of Graphviz, a cluster of its own: the query graph, each node with its set; dashed what is not served."""
-    choice = choose_for_streams(graph, statistics)
+    choice = choose_for_streams(graph, statistics, fixed)
     names = name_nodes(choice.plan)
     title = f"partitioning: {choice.partitioning.text}\n{explain_why(choice)}"
     out = ["  subgraph cluster_partitioning {", f"    label={json.dumps(title, ensure_ascii=False)};"]
