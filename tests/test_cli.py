@@ -204,7 +204,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "3",
         "--balance",
         "hybrid:delta_min=2,th_imb=1.5",
-        "--absorb",
+        "--defer",
         "2 seconds",
         "--share",
         "all",
@@ -227,7 +227,7 @@ def test_run_passes_its_options_on(session: type[FakeSession], script: str, tmp_
         "conf": {},
         "balance": "hybrid:delta_min=2,th_imb=1.5",
         "partition_by": "k",
-        "absorb": "2 seconds",
+        "defer": "2 seconds",
         "allow_functions": "java_method,reflect",
         "share": "all",
     }

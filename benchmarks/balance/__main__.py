@@ -5,7 +5,7 @@ python -m benchmarks.balance live [WORKLOAD:POLICY …]   on Spark, standalone, 
 python -m benchmarks.balance slow [RUNS]                a process that wants one core: slots as many as cores, and finer
 python -m benchmarks.balance rivals [STREAM …]          Headrace, Spark's own streaming and Flink on smaller batches of the same
 python -m benchmarks.balance overhead [PAIRS]           static and headrace in turn on an even load
-python -m benchmarks.balance limits [ROWS [BATCHES]]    bursts with and without --absorb, little memory with and without turns
+python -m benchmarks.balance limits [ROWS [BATCHES]]    bursts with and without --defer, little memory with and without turns
 python -m benchmarks.balance cost                       the share of a batch that statistics and controller take, in one process
 python -m benchmarks.balance rescale [MINUTES [CHANGES]]  2, 8 and 3 slots in turn, 9 or so many changes a minute, with kills
 python -m benchmarks.balance draw                       figures into docs/figures, tables into docs/evidence/balance.md
@@ -95,14 +95,14 @@ def run_slow(runs: int) -> None:
     found: list[dict[str, Any]] = []
 
     def keep(run: dict[str, Any]) -> None:
-        slots, _, absorb = ways[len(found) % len(ways)]
-        found.append(run | {"slots": slots, "absorb": absorb})
-        print(slots, run["policy"], absorb, [b["seconds"] for b in run["batches"]], flush=True)
+        slots, _, defer = ways[len(found) % len(ways)]
+        found.append(run | {"slots": slots, "defer": defer})
+        print(slots, run["policy"], defer, [b["seconds"] for b in run["batches"]], flush=True)
         write_result("slow-executor", {"rows": found})
 
     with pinned_cluster(FOLDER / "cluster") as url:
         spark = open_spark(url)
-        cases = [LiveCase("even", policy, batches=20, slots=slots, compete=True, absorb=absorb) for slots, policy, absorb in ways]
+        cases = [LiveCase("even", policy, batches=20, slots=slots, compete=True, defer=defer) for slots, policy, defer in ways]
         run_cases(spark, cases * runs, FOLDER, keep)
         spark.stop()
 

@@ -84,17 +84,17 @@ def slow_table(data: dict[str, Any]) -> str:
     """Medians over all runs of a way: batches before and after the process starts, and how even the cores were."""
     ways: dict[tuple[int, str, str], list[dict[str, Any]]] = {}
     for run in data["rows"]:
-        way = run["slots"], run["policy"], f"--absorb '{run['absorb']}'" if run["absorb"] else ""
+        way = run["slots"], run["policy"], f"--defer '{run['defer']}'" if run["defer"] else ""
         ways.setdefault(way, []).append(run)
     table = []
-    for (slots, policy, absorb), runs in ways.items():
+    for (slots, policy, defer), runs in ways.items():
         after = [b for run in runs for b in run["batches"][LOADED_FROM + WITHIN :]]
         before = statistics.median(b["seconds"] for run in runs for b in run["batches"][WARM:LOADED_FROM])
         loaded = statistics.median(b["seconds"] for b in after)
         fullest = statistics.median(find_fuller_core(b) for b in after)
         moves = statistics.median(sum(b["moves"] for b in run["batches"]) for run in runs)
         seconds = [f"{before:.2f}", f"{loaded:.2f}", f"{fullest:.2f}"]
-        table.append([str(slots), f"{policy} {absorb}".strip(), *seconds, f"{moves:.0f}"])
+        table.append([str(slots), f"{policy} {defer}".strip(), *seconds, f"{moves:.0f}"])
     head = ["slots", "policy", "batch before, s", "batch with the process, s", "fuller core over the mean", "moves"]
     return markdown(head, table)
 

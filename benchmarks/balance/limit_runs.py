@@ -1,6 +1,6 @@
-"""What a slot does not take at once, on Spark: a burst that waits (`--absorb`), and mini-partitions that take turns (rotation).
+"""What a slot does not take at once, on Spark: a burst that waits (`--defer`), and mini-partitions that take turns (rotation).
 
-    burst    every eighth batch has six rows in ten on one mini-partition; nothing moves; with and without `--absorb`
+    burst    every eighth batch has six rows in ten on one mini-partition; nothing moves; with and without `--defer`
     memory   windows of two minutes, with some 50 MB of state in each of two slots: with 1 GB of memory, with 64 MB in turns, and
              with 64 MB and no turns, where DuckDB spills by itself, or fails
 
@@ -36,8 +36,8 @@ def run_bursts(master: str, folder: Path, rows: int, batches: int, done: Callabl
     """Without waiting and with it, after a short warm-up."""
     spark = open_spark(master)
     run_case(spark, LiveCase("even", "static", rows, 4), folder)
-    for way, absorb in (("at once", None), (f"absorb {WAITS}", WAITS)):
-        found = run_case(spark, LiveCase("burst", "static", rows, batches, absorb=absorb), folder)
+    for way, defer in (("at once", None), (f"defer {WAITS}", WAITS)):
+        found = run_case(spark, LiveCase("burst", "static", rows, batches, defer=defer), folder)
         done(found | {"way": way})
     spark.stop()
 

@@ -57,7 +57,7 @@ class LiveCase:
     batches: int = 24
     slots: int = 8
     compete: bool = False
-    absorb: str | None = None
+    defer: str | None = None
     query: str = QUERY
 
     @property
@@ -82,7 +82,7 @@ def run_case(spark: SparkSession, case: LiveCase, folder: Path) -> dict[str, Any
 
     checkpoint, joined = folder / "checkpoint", case.stream == "hot"
     shutil.rmtree(checkpoint, ignore_errors=True)
-    session = hr.Session(spark, checkpoint, case.slots, balance=case.policy, partition_by="k", absorb=case.absorb)
+    session = hr.Session(spark, checkpoint, case.slots, balance=case.policy, partition_by="k", defer=case.defer)
     streams = {"events": (case.stream, case.rows)} | ({"other": ("few", case.rows // RARER)} if joined else {})
     for name, (stream, rows) in streams.items():
         inputs = linked(make_stream(folder / "data", stream, rows, case.batches), folder / f"input-{name}")

@@ -34,7 +34,7 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 _EXAMPLES = {
     "trigger": "like '5 seconds'",
     "retain": "like '7 days'",
-    "absorb": "like '2 seconds'",
+    "defer": "like '2 seconds'",
     "refresh": "like '1 hour'",
     "idle": "like '30 seconds'",
     "horizon": "like '1 day'",

@@ -45,7 +45,7 @@ from headrace.sql.declare import asks_spark, declared_stream, declared_table
 from headrace.sql.declare_progress import slack
 from headrace.sql.statements import ColumnDef
 from headrace.state import ManifestLog, Store
-from headrace.windows.duration import parse_absorb, parse_retention, parse_trigger
+from headrace.windows.duration import parse_defer, parse_retention, parse_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,7 +66,7 @@ class Session:
         conf: Mapping[str, str] | None = None,
         balance: str | None = None,
         partition_by: str | None = None,
-        absorb: str | None = None,
+        defer: str | None = None,
         share: str | None = None,
         allow_functions: str | Sequence[str] = (),
         limits: Limits = SHIPPED,
@@ -75,7 +75,7 @@ class Session:
         extension's of Spark, like 'java_method, input_file_name'. `limits` are the sizes at which a run takes another way to the
         same answer; tests make them small.
         """
-        wait = parse_absorb(absorb) if absorb is not None else None
+        wait = parse_defer(defer) if defer is not None else None
         self._options = RunOptions(slots, balance or BALANCE, partition_by, wait, share, limits=limits)
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)

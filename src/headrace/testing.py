@@ -59,7 +59,7 @@ from headrace.state import Clock, Manifest, Store, TableFile
 from headrace.state.clock import SYSTEM
 from headrace.state.result_parquet import read_results
 from headrace.state.set_requests import SetChange
-from headrace.windows.duration import parse_absorb
+from headrace.windows.duration import parse_defer
 
 Rows = Sequence[Sequence[Any]]
 Pushed = Rows | Mapping[str, Rows]  # or by folder
@@ -83,7 +83,7 @@ class LocalRun:
         tables: Mapping[str, TableRows] | None = None,
         balance: str = "static",
         partition_by: str | None = None,
-        absorb: str | None = None,
+        defer: str | None = None,
         allow_functions: Sequence[str] = (),
         preaggregate: bool = True,
         in_background: bool = False,
@@ -118,7 +118,7 @@ class LocalRun:
             slots,
             balance,
             partition_by,
-            None if absorb is None else parse_absorb(absorb),
+            None if defer is None else parse_defer(defer),
             preaggregate=preaggregate,
             limits=limits,
         )

@@ -117,7 +117,7 @@ def test_dealing_ends_when_it_may_not_be(why: str, tmp_path: Path, monkeypatch: 
     assert list_dealt(run.manifest.route)
     run.close()
     may_wait = why == "rows may wait"
-    run = LocalRun(SCRIPT, path=where, limits=few, absorb="0.000001 seconds" if may_wait else None)
+    run = LocalRun(SCRIPT, path=where, limits=few, defer="0.000001 seconds" if may_wait else None)
     if not may_wait:
         monkeypatch.setattr("headrace.coordinator.commit.find_dealt_tables", lambda program: {})
     for batch in batches[4:]:

@@ -36,17 +36,17 @@ def read_new(run: LocalRun, query: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("absorb", [None, "20 seconds"])
-def test_no_result_breaks_a_promise(seed: int, absorb: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("defer", [None, "20 seconds"])
+def test_no_result_breaks_a_promise(seed: int, defer: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each batch, also where rows of some mini-partitions wait: nothing that comes later is before the bound."""
     rng = random.Random(f"promise {seed}")
-    if absorb is not None:
-        def defer(program: Any, orders: Any, pids: Any, *_: Any) -> frozenset[int]:
+    if defer is not None:
+        def put_off(program: Any, orders: Any, pids: Any, *_: Any) -> frozenset[int]:
             return frozenset(p for p in pids if rng.random() < 0.5 and orders.version % 3)
 
-        monkeypatch.setattr(slot_turns, "find_deferred", defer)
+        monkeypatch.setattr(slot_turns, "find_deferred", put_off)
     clock = [0]
-    run = LocalRun(SCRIPT, slots=2, clock=lambda: clock[0], absorb=absorb)
+    run = LocalRun(SCRIPT, slots=2, clock=lambda: clock[0], defer=defer)
     known: dict[tuple[str, str], int] = {}
     told = waited = 0
     for batch in range(9):
@@ -69,7 +69,7 @@ def test_no_result_breaks_a_promise(seed: int, absorb: str | None, monkeypatch: 
                 known[query, column] = frontier.bound
                 told += frontier.is_known
     assert told > 20
-    assert (waited > 0) == (absorb is not None)
+    assert (waited > 0) == (defer is not None)
     assert {query for query, _ in known} == {"sa", "sb", "total", "near", "alone", "met", "ends"}
 
 

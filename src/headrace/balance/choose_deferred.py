@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headrace.program.messages import Absorb
+from headrace.program.messages import Deferral
 
 TOLERANCE = 1.2
 HOT = 4.0
@@ -61,21 +61,21 @@ def find_room(share: float, busy: int, piece: int) -> float:
 
 
 def choose_deferred(
-    absorb: Absorb, now: int, loads: Iterable[PidLoad], slot_mean: float, pid_mean: float
+    deferral: Deferral, now: int, loads: Iterable[PidLoad], slot_mean: float, pid_mean: float
 ) -> frozenset[int]:
     """The mini-partitions of a slot that sit out a batch with so many rows by slot and by mini-partition, on average."""
     every = list(loads)
-    most = find_share(slot_mean, absorb.least)
+    most = find_share(slot_mean, deferral.least)
     excess = sum(one.rows for one in every) - most
     if slot_mean <= 0 or excess <= 0:
         return frozenset()
     hot = [one for one in every if one.rows > HOT * pid_mean]
-    may_wait = [one for one in hot if now + absorb.pace <= one.since + absorb.time]
+    may_wait = [one for one in hot if now + deferral.pace <= one.since + deferral.time]
     if sum(one.rows for one in hot) - sum(one.rows for one in may_wait) > most:
         return frozenset()
     may_wait.sort(key=lambda one: (one.rows, one.pid))
     chosen: set[int] = set()
-    room = absorb.bytes
+    room = deferral.bytes
     while may_wait and excess > 0:
         enough = next((i for i, one in enumerate(may_wait) if one.rows >= excess), len(may_wait) - 1)
         one = may_wait.pop(enough)

@@ -92,10 +92,10 @@ def read_grace(_: click.Context, __: click.Parameter, value: str | None) -> str 
     return _checked(parse_grace, value)
 
 
-def read_absorb(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    from headrace.windows.duration import parse_absorb
+def read_defer(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from headrace.windows.duration import parse_defer
 
-    return _checked(parse_absorb, value)
+    return _checked(parse_defer, value)
 
 
 def read_share(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

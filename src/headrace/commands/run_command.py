@@ -12,9 +12,9 @@ import click
 from headrace.commands.check_java import need_java
 from headrace.commands.command_options import (
     POLICY_NAMES,
-    read_absorb,
     read_balance,
     read_checkpoint,
+    read_defer,
     read_jars,
     read_page,
     read_retain,
@@ -52,7 +52,7 @@ KEPT_REPORTS = 20_000  # of a run, for its page
 @click.option("--balance", metavar="POLICY", callback=read_balance, default=POLICY_NAMES[0], show_default=True,
               help=f"How mini-partitions move between slots while the set runs: {', '.join(POLICY_NAMES)}; the last three with "
               "parameters, if you like: flux-load:delta_min=0.25,th_imb=1.2,th_util=0.9.")  # fmt: skip
-@click.option("--absorb", metavar="DURATION", callback=read_absorb,
+@click.option("--defer", metavar="DURATION", callback=read_defer,
               help="Let rows of a mini-partition with a burst wait, at most so long, so that the others are not held up, "
               "e.g. '2 seconds'.  [default: nothing waits]")  # fmt: skip
 @click.option("--share", metavar="GROUP", callback=read_share,
@@ -89,7 +89,7 @@ def run(
     settings: dict[str, str],
     slots: int | str | None,
     balance: str,
-    absorb: str | None,
+    defer: str | None,
     share: str | None,
     partition_by: str | None,
     sinks: tuple[str, ...],
@@ -152,7 +152,7 @@ def run(
         conf=settings | {k: v for k, v in asked.items() if v},
         balance=balance,
         partition_by=partition_by,
-        absorb=absorb,
+        defer=defer,
         share=share,
         allow_functions=allow_functions or (),
     )

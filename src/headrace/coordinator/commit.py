@@ -19,7 +19,7 @@ from headrace.kernels.merge_reports import list_live
 from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.limits import SHIPPED, Limits
 from headrace.program.messages import (
-    Absorb,
+    Deferral,
     Files,
     Flush,
     Frontiers,
@@ -61,7 +61,7 @@ class TaskTerms:
     memory: int | None = None
     scratch: str | None = None
     preaggregate: bool = True
-    absorb: Absorb | None = None  # None: no row waits
+    deferral: Deferral | None = None  # None: no row waits
     limits: Limits = SHIPPED
 
 
@@ -100,9 +100,9 @@ def make_orders(
     manifest: Manifest, program: Program, store: Store, born: Mapping[str, int], seen: BatchInput, terms: TaskTerms
 ) -> Orders:
     """The orders for the batch that follows `manifest`."""
-    absorb = None if terms.absorb is None else replace(terms.absorb, pace=seen.now - manifest.clock)
+    deferral = None if terms.deferral is None else replace(terms.deferral, pace=seen.now - manifest.clock)
     slots = seen.slots
-    route = _check_dealing(manifest, program, seen.route, absorb)
+    route = _check_dealing(manifest, program, seen.route, deferral)
     if manifest.waiting and list_numbers(route) != list_numbers(
         manifest.route
     ):  # nothing is split while rows of it wait
@@ -134,7 +134,7 @@ def make_orders(
         tables=seen.tables,
         preaggregate=terms.preaggregate,
         hot=seen.hot,
-        absorb=absorb,
+        deferral=deferral,
         limits=terms.limits,
         waiting=manifest.waiting,
         marks=manifest.marks,
@@ -142,13 +142,13 @@ def make_orders(
 
 
 def _check_dealing(
-    manifest: Manifest, program: Program, route: SplitRoute, absorb: Absorb | None
+    manifest: Manifest, program: Program, route: SplitRoute, deferral: Deferral | None
 ) -> SplitRoute:
     """The route without leaves that the set, which may be another than it was, does not let be dealt. With rows that may wait
     none is: while they do, no leaf could be made whole.
     """
     if list_dealt(route):
-        tables = {} if absorb is not None else find_dealt_tables(program)
+        tables = {} if deferral is not None else find_dealt_tables(program)
         known = {(t.node, t.copied) for t in tables.values() if t.obstacle is None}
         route = end_dealing(route, lambda one: (one.dealt, one.copied) in known)
     return pass_through_whole(manifest.route, route)

@@ -41,7 +41,7 @@ from headrace.logical.graph import Graph
 from headrace.optimizer import Plan
 from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.fold_progress import fold_progress
-from headrace.program.messages import Absorb, Orders, SlotReport
+from headrace.program.messages import Deferral, Orders, SlotReport
 from headrace.program.program import Program
 from headrace.program.waiting_obstacle import find_waiting_obstacle
 from headrace.progress import Observation
@@ -99,15 +99,15 @@ class Driver:
         self.folder_watch = FolderWatch(program)
         self.input_watch = InputWatch(self.store, epoch.graph)
         self.tables: TableVersions | None = None  # None: the set reads no static table
-        absorb = None
-        if options.absorb is not None:
-            absorb = Absorb(options.absorb, options.limits.waiting_bytes, least=options.limits.least_rows)
+        deferral = None
+        if options.defer is not None:
+            deferral = Deferral(options.defer, options.limits.waiting_bytes, least=options.limits.least_rows)
             self.balancer.stop_dealing()
             obstacle = find_waiting_obstacle(program)
             if obstacle is not None:
-                self._notes += (f"absorb: no row waits in this set, because {obstacle}",)
+                self._notes += (f"defer: no row waits in this set, because {obstacle}",)
         engine = self.engine
-        self._terms = TaskTerms(engine.memory, engine.scratch, options.preaggregate, absorb, options.limits)
+        self._terms = TaskTerms(engine.memory, engine.scratch, options.preaggregate, deferral, options.limits)
 
     @property
     def plan(self) -> Plan:
@@ -191,7 +191,7 @@ class Driver:
 
     def is_overdue(self) -> bool:
         """Whether rows have waited as long as they may, and no batch came that took them."""
-        limit = self.options.absorb or 0
+        limit = self.options.defer or 0
         return any(self.engine.clock.now() >= one.since + limit for one in self.manifest.waiting.values())
 
     def rescale(self, slots: int) -> None:

@@ -43,11 +43,11 @@ def find_deferred(
     program: Program, orders: Orders, pids: frozenset[int], arrived: Arrived, sent: int
 ) -> frozenset[int]:
     """The mini-partitions that sit out this batch."""
-    absorb = orders.absorb
-    if absorb is None or find_waiting_obstacle(program) is not None:
+    deferral = orders.deferral
+    if deferral is None or find_waiting_obstacle(program) is not None:
         return frozenset()
     loads = list_loads(orders, pids, arrived)
-    return choose_deferred(absorb, orders.now, loads, sent / orders.slots, sent / program.pids)
+    return choose_deferred(deferral, orders.now, loads, sent / orders.slots, sent / program.pids)
 
 
 def find_pieces(

@@ -59,7 +59,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Absorb:
+class Deferral:
     """How long rows of a mini-partition may wait, how many bytes of them in a slot, and beyond how many rows."""
 
     time: int  # microseconds
@@ -92,7 +92,7 @@ class Orders:
     copies: Mapping[str, frozenset[int]] = field(default_factory=dict)  # node -> those of the stale numbers to let go of
     hot: frozenset[int] = frozenset()  # mini-partitions whose most frequent keys are to be named
     preaggregate: bool = True  # False: source tasks send a partial row for every row
-    absorb: Absorb | None = None  # None: every row is processed when it comes
+    deferral: Deferral | None = None  # None: every row is processed when it comes
     waiting: Mapping[int, WaitingPid] = field(default_factory=dict)  # by mini-partition: what is behind, before this batch
     marks: Mapping[int, Mark] = field(default_factory=dict)  # by version: the progress it goes on from
     limits: Limits = SHIPPED

@@ -291,11 +291,11 @@ class Run:
         rows that wait.
         """
         idle = [s.idle for s in self.driver.program.streams if s.idle is not None]
-        absorb = self.driver.options.absorb
-        if (not idle and absorb is None) or self._trigger.available_now:
+        defer = self.driver.options.defer
+        if (not idle and defer is None) or self._trigger.available_now:
             return
         silence = min(idle) / 1e6 + self._trigger.seconds if idle else math.inf  # Spark looks no sooner
-        pause = min(silence, math.inf if absorb is None else absorb / 1e6) / 4
+        pause = min(silence, math.inf if defer is None else defer / 1e6) / 4
         self._beats = InheritableThread(target=self._beat, args=(silence, min(max(pause, 0.05), 5.0)), daemon=True)
         self._beats.start()
 

@@ -95,9 +95,9 @@ def parse_grace(grace: str) -> float:
     return _at_least(0, "grace", grace, "is before now; expected a duration like '10 minutes', or '0 seconds'") / 1e6
 
 
-def parse_absorb(absorb: str) -> int:
+def parse_defer(defer: str) -> int:
     """The microseconds that rows of a burst may wait."""
-    return _at_least(1, "absorb", absorb, "lets nothing wait; expected a duration like '2 seconds'")
+    return _at_least(1, "defer", defer, "lets nothing wait; expected a duration like '2 seconds'")
 
 
 def parse_retention(retain: str) -> float:

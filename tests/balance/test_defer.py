@@ -26,7 +26,7 @@ from headrace.balance.choose_deferred import (
 from headrace.cli import main
 from headrace.errors import OptionError
 from headrace.program.limits import SHIPPED, Limits
-from headrace.program.messages import Absorb
+from headrace.program.messages import Deferral
 from headrace.report.load import list_load
 from headrace.report.log import log_line
 from headrace.report.model import BatchReport
@@ -55,8 +55,8 @@ loads = st.lists(
 @given(loads, st.integers(0, 60), st.integers(0, 20), st.integers(0, 3000), st.floats(0, 20_000), st.floats(0, 5000))
 def test_who_waits(loads: list[PidLoad], time: int, pace: int, size: int, slot_mean: float, pid_mean: float) -> None:
     """Only the hot, only in time, within the bytes, only in a slot that has too much; and none of them for nothing."""
-    absorb, now = Absorb(time, size, pace), 100
-    out = choose_deferred(absorb, now, loads, slot_mean, pid_mean)
+    deferral, now = Deferral(time, size, pace), 100
+    out = choose_deferred(deferral, now, loads, slot_mean, pid_mean)
     waiting = [one for one in loads if one.pid in out]
     assert len(waiting) == len(out)
     room = max(SHIPPED.least_rows, TOLERANCE * slot_mean)
@@ -100,10 +100,10 @@ def batch(i: int, burst: int = 0) -> list[tuple[int, int, int]]:
     return [*rows, (10 * i + 9, 0, 0)]
 
 
-def start(clock: Clock, absorb: str | None = "2 seconds", waiting_bytes: int = SHIPPED.waiting_bytes, **more: Any) -> LocalRun:
+def start(clock: Clock, defer: str | None = "2 seconds", waiting_bytes: int = SHIPPED.waiting_bytes, **more: Any) -> LocalRun:
     """Each row comes by itself: a burst of one key is a burst of rows."""
     limits = Limits(least_rows=100, waiting_bytes=waiting_bytes)
-    return LocalRun(SCRIPT, slots=2, absorb=absorb, clock=clock, preaggregate=False, limits=limits, **more)
+    return LocalRun(SCRIPT, slots=2, defer=defer, clock=clock, preaggregate=False, limits=limits, **more)
 
 
 def keys_of(run: LocalRun, manifest: Any) -> set[int]:
@@ -166,7 +166,7 @@ def test_a_burst_drains_at_usual_loads(usual: int) -> None:
     absorbs a piece or more, as much as there is room for, and no slot has more than its share.
     """
     clock = Clock()
-    run = LocalRun(SCRIPT, slots=4, absorb="1000 seconds", clock=clock, preaggregate=False)
+    run = LocalRun(SCRIPT, slots=4, defer="1000 seconds", clock=clock, preaggregate=False)
     waiting, most = [], []
     for i in range(6):
         clock.now += SECOND
@@ -187,7 +187,7 @@ def test_a_drained_burst_is_counted_once() -> None:
     """With the limits as they are: the burst drains, and results are those of a run in which nothing waits.
     """
     clock = Clock()
-    runs = [LocalRun(SCRIPT, slots=4, absorb=absorb, clock=clock, preaggregate=False) for absorb in ("1000 seconds", None)]
+    runs = [LocalRun(SCRIPT, slots=4, defer=defer, clock=clock, preaggregate=False) for defer in ("1000 seconds", None)]
     waiting = []
     for i in range(12):
         clock.now += SECOND
@@ -272,7 +272,7 @@ def test_a_set_in_which_nothing_may_wait_says_so() -> None:
     """Rows of streams that go to a later level could be late there by the wrong progress: then nothing waits, with a note."""
     clock = Clock()
     names = [(k, f"n{k % 3}") for k in range(40)]
-    run = LocalRun(LOOKED_UP, slots=2, absorb="2 seconds", clock=clock, tables={"names": names}, preaggregate=False, limits=Limits(least_rows=0))
+    run = LocalRun(LOOKED_UP, slots=2, defer="2 seconds", clock=clock, tables={"names": names}, preaggregate=False, limits=Limits(least_rows=0))
     notes = []
     for i in range(4):
         clock.now += SECOND // 2
@@ -285,10 +285,10 @@ def test_a_set_in_which_nothing_may_wait_says_so() -> None:
 def test_what_is_no_time_to_wait(tmp_path: Path) -> None:
     """Refused before anything starts."""
     for wrong in ("0 seconds", "soon"):
-        with pytest.raises(OptionError, match="absorb"):
-            LocalRun(SCRIPT, absorb=wrong)
+        with pytest.raises(OptionError, match="defer"):
+            LocalRun(SCRIPT, defer=wrong)
     file = tmp_path / "set.sql"
     file.write_text(SCRIPT)
-    refused = CliRunner().invoke(main, ["run", str(file), "--checkpoint", str(tmp_path / "c"), "--absorb", "soon"])
+    refused = CliRunner().invoke(main, ["run", str(file), "--checkpoint", str(tmp_path / "c"), "--defer", "soon"])
     assert refused.exit_code == 2
-    assert "absorb" in refused.output
+    assert "defer" in refused.output

@@ -32,8 +32,8 @@ def test_a_burst_waits_and_is_taken_at_the_end_of_the_run(spark: Any, tmp_path: 
         write(tmp_path / "s", rows_of(batch), batch, SCHEMA)
     script = stream_sql("s", tmp_path / "s", "SLACK 1 SECOND", "ts TIMESTAMP, k STRING, v INT") + QUERIES
     found = []
-    for absorb in (None, "10 minutes"):
-        session = hr.Session(spark, checkpoint=tmp_path / f"{absorb}", slots=2, balance="static", absorb=absorb)
+    for defer in (None, "10 minutes"):
+        session = hr.Session(spark, checkpoint=tmp_path / f"{defer}", slots=2, balance="static", defer=defer)
         run = session.sql(script).start(available_now=True)
         run.wait()
         found.append(tables(run))
@@ -41,7 +41,7 @@ def test_a_burst_waits_and_is_taken_at_the_end_of_the_run(spark: Any, tmp_path: 
         assert waiting[:2] == [0, 0]
         assert waiting[-1] == 0
         assert not run.manifest.waiting
-        assert len(waiting) == (5 if absorb is None else 6)
-        assert (min(waiting[2:5]) >= 40_000) == (absorb is not None)
+        assert len(waiting) == (5 if defer is None else 6)
+        assert (min(waiting[2:5]) >= 40_000) == (defer is not None)
     assert found[0] == found[1]
     assert all(found[0].values())
