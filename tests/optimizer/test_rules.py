@@ -59,7 +59,7 @@ def outcome(rule: str, text: str) -> str:
     binder = Binder()
     settings = Settings(
         retired=frozenset(re.findall(r"-- retired: (\w+)", text)),
-        generations={name: int(n) for name, n in re.findall(r"-- generation: (\w+) (\d+)", text)},
+        cohorts={name: int(n) for name, n in re.findall(r"-- cohort: (\w+) (\d+)", text)},
         measured=RateStatistics(origins=dict.fromkeys(re.findall(r"-- measured: (\w+)", text), "measured")),
     )
     try:

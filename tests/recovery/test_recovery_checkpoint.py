@@ -327,7 +327,7 @@ def test_a_lost_plan(spark: Any, tmp_path: Path, source: Path, damage: str) -> N
     drained(spark, tmp_path / "ck", script)
     (plan,) = (tmp_path / "ck" / "epochs").iterdir()
     content = plan.read_text()
-    assert json.loads(content)["queries"]["q"]["generation"] == 0
+    assert json.loads(content)["queries"]["q"]["cohort"] == 0
     if damage == "cut":
         plan.write_text(content[:100])
     else:

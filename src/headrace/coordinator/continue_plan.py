@@ -29,11 +29,11 @@ def continue_settings(
     measured_batches: int = SHIPPED.measured_batches,
 ) -> Settings:
     """What the plan of `graph` takes from the checkpoint: `old` is its record, `record` the same with what is new."""
-    settled = max(old.generations.values(), default=-1) if old is not None else -1
+    settled = max(old.cohorts.values(), default=-1) if old is not None else -1
     grown = old is not None and record.queries.keys() != old.queries.keys()
     return Settings(
         pids=record.pids,
-        generations=record.generations,
+        cohorts=record.cohorts,
         retired=record.retired,
         time_zone=record.time_zone,
         partition_by=record.partition_by,

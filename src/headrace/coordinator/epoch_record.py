@@ -29,7 +29,7 @@ FOLDER = "epochs"
 @dataclass(frozen=True)
 class EpochRecord:
     streams: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    queries: Mapping[str, dict[str, Any]] = field(default_factory=dict)  # name -> text, generation, retired
+    queries: Mapping[str, dict[str, Any]] = field(default_factory=dict)  # name -> text, cohort, retired
     pids: int = 0  # mini-partitions
     born: Mapping[str, int | None] = field(default_factory=dict)  # node -> its windows start after this tick
     hash: str = ""
@@ -51,8 +51,8 @@ class EpochRecord:
     )  # label of a table -> the same as sets of its streams
 
     @property
-    def generations(self) -> dict[str, int]:
-        return {n: q["generation"] for n, q in self.queries.items()}
+    def cohorts(self) -> dict[str, int]:
+        return {n: q["cohort"] for n, q in self.queries.items()}
 
     @property
     def retired(self) -> frozenset[str]:

@@ -47,7 +47,7 @@ def reconcile(
     probe = hash_probe()
     streams = describe_streams(graph)
     if old is None:
-        fresh = {n: {"text": t, "generation": 0, "retired": False} for n, t in graph.queries.items()}
+        fresh = {n: {"text": t, "cohort": 0, "retired": False} for n, t in graph.queries.items()}
         tables = describe_tables(graph)
         return EpochRecord(
             streams, fresh, pids, hash=probe, time_zone=time_zone, tables=tables, partition_by=partition_by
@@ -85,11 +85,11 @@ def reconcile(
             "cannot be continued. Use the version it was written with, or a new checkpoint"
         )
     queries: dict[str, dict[str, Any]] = {n: dict(q) for n, q in old.queries.items()}
-    newest = max((q["generation"] for q in queries.values()), default=0)
+    newest = max((q["cohort"] for q in queries.values()), default=0)
     for name, text in graph.queries.items():
         known = queries.get(name)
         if known is None:
-            queries[name] = {"text": text, "generation": newest + 1, "retired": False}
+            queries[name] = {"text": text, "cohort": newest + 1, "retired": False}
         elif known["retired"]:
             raise CheckpointError(
                 f"{where}: query {name} was removed from this checkpoint before; add it under another name"

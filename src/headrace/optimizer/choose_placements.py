@@ -54,13 +54,13 @@ class PlacementChooser:
         return placement if can else TablePlacement(tuple(range(len(members[0].keys))))
 
     def _list_readers(self, members: Sequence[Aggregate | Join]) -> list[str]:
-        born = self.plan.settings.generation(members[0].name)
-        return [n for n in self.plan.relations if self.plan.settings.generation(n) <= born]
+        born = self.plan.settings.cohort(members[0].name)
+        return [n for n in self.plan.relations if self.plan.settings.cohort(n) <= born]
 
     def _find_rates(self, name: str) -> RateStatistics | None:
         """What was measured, for what is new; what is older was placed without."""
         settings = self.plan.settings
-        return settings.measured if settings.generation(name) > settings.settled else None
+        return settings.measured if settings.cohort(name) > settings.settled else None
 
     def _can_compute(self, reader: Aggregate | Join, keys: tuple[TableKey, ...]) -> bool:
         """Whether tasks can compute these keys of a table."""

@@ -27,8 +27,8 @@ def _close_early(plan: PlacedPlan, table: PaneTable) -> PaneTable:
     """The table with the keys by which it may close groups on their own."""
     keys = _find_group_keys(plan, table)
     readers = [r for member in table.members for r in _find_readers(plan, member)] if keys else []
-    born = plan.settings.generation(table.members[0])
-    if not keys or any(plan.settings.generation(r) <= born for r in readers):
+    born = plan.settings.cohort(table.members[0])
+    if not keys or any(plan.settings.cohort(r) <= born for r in readers):
         return table
     if readers:
         raise PlanError(

@@ -37,7 +37,7 @@ class RowKeeper:
         """The table of an input's rows, shared with the joins before that agree on it, and whether it is new."""
         given, types = join.inputs[number], self.plan.joins[join.name]
         keys, key_types = tuple(map(cast_to, given.keys, types.inputs[number], types.keys)), types.keys
-        generation = self.plan.settings.generation(join.name)
+        cohort = self.plan.settings.cohort(join.name)
         rows = describe_rows(self.graph, given.relation)
         agreed = (
             rows,
@@ -46,7 +46,7 @@ class RowKeeper:
             level,
             partition,
             given.time,
-            generation,
+            cohort,
             join.agree(number),
             by_folder,
         )
@@ -79,7 +79,7 @@ class RowKeeper:
             ((join.name, number),),
             level,
             partition,
-            generation,
+            cohort,
         )
         self.tables[id_] = table
         self._shared[agreed] = id_

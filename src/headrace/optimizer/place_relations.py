@@ -194,13 +194,13 @@ class _Placing:
         id_, label = f"t{len(self.tables)}", f"{describe_input(self.graph, relation.input)} by {keys}"
         if relation.joint:
             return JointTable(
-                id_, label, (relation.name,), level, partition, self.plan.settings.generation(relation.name)
+                id_, label, (relation.name,), level, partition, self.plan.settings.cohort(relation.name)
             )
         if relation.window is None:
             return GatherTable(id_, label, (relation.name,), level, partition)
-        generation = self.plan.settings.generation(relation.name)
+        cohort = self.plan.settings.cohort(relation.name)
         grid = share_grid([relation.window])
-        return PaneTable(id_, label, (relation.name,), level, partition, grid, (relation.window,), generation)
+        return PaneTable(id_, label, (relation.name,), level, partition, grid, (relation.window,), cohort)
 
     def _exchange(self, table: Table, relation: Aggregate, reason: str) -> None:
         self.exchanges.append(

@@ -43,7 +43,7 @@ class Settings:
     """What a plan is made for, beside the graph."""
 
     user: Mapping[str, UserAggregate] = field(default_factory=dict)  # by name in lower case
-    generations: Mapping[str, int] = field(default_factory=dict)  # of queries; those not named are of generation 0
+    cohorts: Mapping[str, int] = field(default_factory=dict)  # of queries; those not named are of cohort 0
     retired: frozenset[str] = frozenset()  # removed queries that still share state
     pids: int = PIDS
     time_zone: str = "UTC"
@@ -54,10 +54,10 @@ class Settings:
     flat: frozenset[str] = frozenset()  # streams whose files all lie in one folder: none is kept apart
     placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # aggregation or join -> as its state is kept
     measured: RateStatistics | None = None  # by earlier batches; places tables that are newer than `settled`
-    settled: int = -1  # the newest generation that has state
+    settled: int = -1  # the newest cohort that has state
 
-    def generation(self, relation: str) -> int:
-        return self.generations.get(relation.split("$")[0], 0)
+    def cohort(self, relation: str) -> int:
+        return self.cohorts.get(relation.split("$")[0], 0)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Aggregations over rows that agree on source, filter and keys can live on the same panes: the gcd of their
 windows. They share only if that is no finer than the finest of them needs by itself, or sharing would cost
 more than it saves (panes of 1 s for windows of 60 s and 7 s). Windows whose old panes melt into one
-(landmarks) share with their like only. A later *generation* never joins an earlier one's table: its state
+(landmarks) share with their like only. A later *cohort* never joins an earlier one's table: its state
 exists already.
 """
 
@@ -24,7 +24,7 @@ from headrace.windows import WindowSpec, share_grid
 @dataclass
 class _Group:
     agreed: Hashable
-    generation: int
+    cohort: int
     members: list[Aggregate] = field(default_factory=list)
 
     @property
@@ -46,13 +46,13 @@ def share_panes(plan: TypedPlan) -> SharedPlan:
             continue
         if not plan.graph.relations[relation.input].is_over_streams:
             continue
-        agreed, generation = _agreement(plan, relation), plan.settings.generation(name)
+        agreed, cohort = _agreement(plan, relation), plan.settings.cohort(name)
         for group in groups:
-            if (group.agreed, group.generation) == (agreed, generation) and group.accepts(relation.window):
+            if (group.agreed, group.cohort) == (agreed, cohort) and group.accepts(relation.window):
                 group.members.append(relation)
                 break
         else:
-            groups.append(_Group(agreed, generation, [relation]))
+            groups.append(_Group(agreed, cohort, [relation]))
     tables = [_make_table(plan, group, f"t{number}") for number, group in enumerate(groups)]
     table_of = {member: table.id for table in tables for member in table.members}
     return plan.then(SharedPlan, tables={table.id: table for table in tables}, table_of=table_of)
@@ -88,5 +88,5 @@ def _make_table(plan: TypedPlan, group: _Group, id_: str) -> PaneTable:
         partition=tuple(range(len(first.keys))),
         grid=share_grid(group.windows),
         windows=tuple(dict.fromkeys(used)),
-        generation=group.generation,
+        cohort=group.cohort,
     )

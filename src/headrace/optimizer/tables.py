@@ -150,7 +150,7 @@ class PaneTable(GroupTable):
     partition: tuple[TableKey, ...]
     grid: Grid
     windows: tuple[WindowSpec, ...]  # of the members in use
-    generation: int
+    cohort: int
     early: tuple[int, ...] = ()  # keys by which groups close on their own (`close_groups.py`)
 
     @property
@@ -202,7 +202,7 @@ class JointTable(GroupTable):
     members: tuple[str, ...]
     level: int
     partition: tuple[TableKey, ...]
-    generation: int
+    cohort: int
 
     def bound(self, graph: Graph) -> StateBound:
         return StateBound("groups", "until all inputs, or the join on one of the times, have passed them")
@@ -224,7 +224,7 @@ class RowTable(Table):
     readers: tuple[tuple[str, int], ...]
     level: int
     partition: tuple[TableKey, ...]
-    generation: int
+    cohort: int
 
     @property
     def members(self) -> tuple[str, ...]:

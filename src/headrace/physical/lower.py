@@ -1,7 +1,7 @@
 """A `Plan` to a `Program`: what the source stage and the slots compute, in SQL. Nothing is decided here.
 
 Each table becomes a node; its name is a hash of what it stores, so that state is found by meaning: where it comes
-from, down to the text of each partial, its windows' grid, its generation, and the windows that decide how old panes
+from, down to the text of each partial, its windows' grid, its cohort, and the windows that decide how old panes
 settle. Aggregations over it are SQL over the relations that close its windows; what is windowed but stateless
 (filters, projections, HAVING, the same window again) melts into SQL in the slot.
 """

@@ -99,7 +99,7 @@ def _pane_node(
     low: Lowering, table: PaneTable, keys: int, merges: Sequence[str], stored: object, feeds: tuple[SourceFeed, ...] = ()
 ) -> PaneNode:
     windows = [_relation(low, m).window for m in table.members]
-    identity = (stored, merges, table.grid, table.generation, windows)
+    identity = (stored, merges, table.grid, table.cohort, windows)
     name = low.name_node(table, (*identity, table.early) if table.early else identity)
     outputs = tuple(ClosedWindows(w, f"w_{name}_{i}") for i, w in enumerate(table.windows))
     return PaneNode(
@@ -169,7 +169,7 @@ def _chain(low: Lowering, relation: Aggregate, part: Part, table: Table | None) 
         place, view = [f"{pane_sql(tick, *table.grid)} AS pane"], node.outputs[0].view
         place += ["_pid"] if node.by_folder else []
     elif isinstance(table, JointTable):
-        name = low.name_node(table, (stored, partials.merges, relation.joint, table.generation))
+        name = low.name_node(table, (stored, partials.merges, relation.joint, table.cohort))
         place, view = [], f"w_{name}"
         known = low.describe_node(table, name, len(keys))
         node = _lower_joint_table(low.plan, relation, known, tuple(partials.merges), view)

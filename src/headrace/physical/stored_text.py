@@ -19,7 +19,7 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
         feeds.append((*stored, feed.steps) if feed.steps else stored)
     query = plan.graph.queries.get(table.input)
     keys = [spark_sql(k) for k in table.keys]
-    generation = table.generation if isinstance(table, RowTable) else "transit"
+    cohort = table.cohort if isinstance(table, RowTable) else "transit"
     rows: object = feeds or (table.input, query)
     first = next(iter(plan.passages[table.input].columns), None)
     time = table.find_time(plan.graph) or first
@@ -27,7 +27,7 @@ def describe_stored(plan: Plan, table: RowTable | TransitTable) -> object:
         rows = feeds, describe_rows(plan.graph, table.input), query, time
     elif time != first:  # results of a join have several
         rows = rows, time
-    return ("rows", rows, keys, table.types, table.columns, generation)
+    return ("rows", rows, keys, table.types, table.columns, cohort)
 
 
 

@@ -47,7 +47,7 @@ CREATE QUERY a AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY
 -- t0 tcp by srcIP: all at once
 
 -- # a younger reader of whole windows is refused, for groups close by themselves already
--- generation: b 1
+-- cohort: b 1
 CREATE QUERY a AS SELECT link, count(*) AS n FROM links [RANGE 1 MINUTE] GROUP BY link;
 CREATE QUERY b AS SELECT max(n) AS m FROM a;
 -- =>

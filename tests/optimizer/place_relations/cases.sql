@@ -81,7 +81,7 @@ CREATE QUERY top AS SELECT srcIP, max(n) AS m FROM both [RANGE 1 HOUR] GROUP BY 
 -- exchange 2 to t2 by (srcIP): top unites rows that are partitioned in different ways
 
 -- # a younger reader does not move what is there
--- generation: heavy 1
+-- cohort: heavy 1
 CREATE QUERY flows AS SELECT srcIP, destIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP, destIP;
 CREATE QUERY heavy AS SELECT srcIP, max(n) AS m FROM flows GROUP BY srcIP;
 -- =>
@@ -168,7 +168,7 @@ CREATE QUERY top AS SELECT srcIP, max(n) AS n FROM both GROUP BY srcIP;
 -- exchange 1 to t1 by (srcIP): groups of tcp come from every source task
 
 -- # a younger expression does not move what is there
--- generation: nets 1
+-- cohort: nets 1
 CREATE QUERY hosts AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
 CREATE QUERY nets AS SELECT srcIP & 65280 AS net, sum(n) AS n FROM hosts GROUP BY srcIP & 65280;
 -- =>
@@ -207,7 +207,7 @@ CREATE QUERY sums AS SELECT flags, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GRO
 -- exchange 2 to t1 by (flags): pairs does not show what its rows are partitioned by
 
 -- # by all keys, if the reader is younger
--- generation: sums 1
+-- cohort: sums 1
 CREATE QUERY pairs AS SELECT a.ts, a.srcIP, b.len FROM tcp AS a JOIN tcp AS b ON a.srcIP = b.srcIP AND a.destIP = b.destIP AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts;
 CREATE QUERY sums AS SELECT srcIP, sum(len) AS n FROM pairs [RANGE 1 MINUTE] GROUP BY srcIP;
 -- =>

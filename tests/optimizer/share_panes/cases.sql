@@ -39,8 +39,8 @@ CREATE QUERY today AS SELECT srcIP, count(*) AS n FROM tcp [RANGE ALL SLIDE 1 MI
 -- t1 tcp by srcIP: minutely on panes of 60000000 from 0 [tumbling 1 min]
 -- t2 tcp by srcIP: today on panes of 60000000 from 0 [cumulative all every 1 min, reset 1 d]
 
--- # a later generation has a table of its own
--- generation: b 1
+-- # a later cohort has a table of its own
+-- cohort: b 1
 CREATE QUERY a AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
 CREATE QUERY b AS SELECT srcIP, count(*) AS n FROM tcp [RANGE 1 MINUTE] GROUP BY srcIP;
 -- =>
