@@ -153,11 +153,11 @@ class _Splitting:
         waited = [m for m in list_waiting(self.program, self.orders) if not pids.isdisjoint(m.pids)]
         steps = []
         for stop in stops:
-            here = [m for m in waited if version < m.epoch <= stop]
+            here = [m for m in waited if version < m.version <= stop]
             ends = (find_mark(self.orders, each, before) for each in (version, stop))
             steps.append(TurnStep(self._advance(*ends), here, False))
             version = stop
-        here = [m for m in waited if m.epoch > version]
+        here = [m for m in waited if m.version > version]
         return [*steps, TurnStep(self._advance(find_mark(self.orders, version, before), after), here)]
 
     def _advance(self, before: FrontierMap, after: FrontierMap) -> ProgressMap:

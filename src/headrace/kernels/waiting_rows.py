@@ -58,7 +58,7 @@ def find_pieces(
     if not here:
         return {}
     pieces = []
-    for meta in sorted(here, key=lambda meta: meta.epoch):
+    for meta in sorted(here, key=lambda meta: meta.version):
         sizes = find_sizes(orders.store, meta)
         pieces += [(meta.path, pid, int(sizes[pid])) for pid in meta.pids if pid in out and is_before_cut(orders, meta, pid)]
     return choose_pieces(pieces, find_room(share, busy, pieces[0][2]) if pieces else 0.0)
@@ -67,7 +67,7 @@ def find_pieces(
 def is_before_cut(orders: Orders, meta: SegmentMeta, pid: int) -> bool:
     """Whether rows that wait can be absorbed from where their mini-partition is."""
     cuts = [v for v, mark in orders.marks.items() if mark.cut and v > orders.waiting[pid].version]
-    return meta.epoch <= min(cuts, default=orders.version)
+    return meta.version <= min(cuts, default=orders.version)
 
 
 def list_loads(orders: Orders, pids: frozenset[int], arrived: Arrived) -> list[PidLoad]:

@@ -6,7 +6,7 @@ columns, and looks at and checks no other block. On the local disk the table *is
 
 `SegmentMeta` is what a manifest keeps: enough to decide, without opening the file, whether a slot needs it
 (`pids`) and whether progress has passed it (`upper`). What the rows mean is their operator's business: a segment
-knows its node, the values of progress that they cover, from `lower` to before `upper`, and the epoch, which is the version of
+knows its node, the values of progress that they cover, from `lower` to before `upper`, and the `version` of
 the batch that wrote it. A `generation` tells rows apart that are not joined with each other yet; all are of generation 0 today.
 Mini-partitions are *released* one by one, as the slots that own them merge their share into newer segments or need
 it no more; the file goes with its last one. Whatever a disk has done to a file is noticed when it is read, by its size and
@@ -52,7 +52,7 @@ class SegmentMeta(Row, frozen=True):
     lower: int  # the progressing values that its rows cover
     upper: int  # are before this
     live_rows: int
-    epoch: int  # version of the batch that wrote it
+    version: int  # of the batch that wrote it
     tier: int = 0  # how often its rows have been merged
     generation: int = 0  # of its node's rows
     tail: int = 0  # where in the file its end begins, which has the checksum `crc`
@@ -105,7 +105,7 @@ def write_segment(
     node: str,
     table: pa.Table,
     span: Span,
-    epoch: int,
+    version: int,
     tier: int = 0,
     generation: int = 0,
 ) -> SegmentMeta:
@@ -132,7 +132,7 @@ def write_segment(
         span.lower,
         span.upper,
         rows,
-        epoch,
+        version,
         tier,
         generation,
         tail=seal.tail,
