@@ -20,7 +20,7 @@ from benchmarks.simulate.window_rows import Shape, stream
 from benchmarks.simulate.window_sets import mixed_case, random_case
 
 # Where a fault strikes: anywhere, or at the steps that decide most.
-PLACES = ("", "", "", "manifests", "manifests/", "segments", "results", "sinks", "history", "plan.json", "/out", "late")
+PLACES = ("", "", "", "manifests", "manifests/", "segments", "results", "sinks", "history", "epochs", "/out", "late")
 _OPERATIONS = 120  # about what three batches do
 
 

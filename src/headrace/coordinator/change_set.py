@@ -6,8 +6,11 @@ already changes nothing: a request is read again after a kill.
 
 from __future__ import annotations
 
-from headrace.coordinator.epoch import Epoch
+from dataclasses import replace
+
+from headrace.coordinator.epoch import Epoch, plan_epoch, reads_in_tasks
 from headrace.coordinator.reconcile_set import same_text
+from headrace.coordinator.run_options import Engine, RunOptions
 from headrace.errors import OptionError
 from headrace.logical.graph import Graph
 from headrace.optimizer import check_graph
@@ -15,6 +18,7 @@ from headrace.sql import CreateQuery, CreateStream, parse_query, parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.check_functions import OpenFunctions
 from headrace.sql.error_places import suggest
+from headrace.state import Manifest, Store
 from headrace.state.set_requests import SetChange
 
 
@@ -49,3 +53,20 @@ def change_set(epoch: Epoch, change: SetChange, user: list[str], opened: OpenFun
         raise OptionError("a set needs a query: of all that there are none would be left; stop the run instead")
     check_graph(graph)
     return graph
+
+
+def plan_change(
+    store: Store, before: Epoch, latest: Manifest, change: SetChange, engine: Engine, options: RunOptions
+) -> Epoch:
+    """The epoch after a change of the set of another, when `latest` is committed. Who reads the sources stays."""
+    in_tasks = reads_in_tasks(before.plan)
+    graph = change_set(before, change, list(engine.user), engine.opened)
+    if not in_tasks:
+        engine = replace(engine, spark_reads="the run began so")
+    epoch = plan_epoch(store, before.record, before.path, latest, graph, engine, options)
+    if reads_in_tasks(epoch.plan) != in_tasks:
+        reasons = [one.reason for one in epoch.plan.readings.values() if not one.in_tasks]
+        raise OptionError(
+            f"tasks read the files of this run, and now Spark had to: {reasons[0]}. Stop the run and start it anew"
+        )
+    return epoch

@@ -16,7 +16,7 @@ from typing import Any
 
 from headrace.coordinator.balancer import Balancer
 from headrace.coordinator.batch_report import make_report
-from headrace.coordinator.change_set import change_set
+from headrace.coordinator.change_set import plan_change
 from headrace.coordinator.commit import (
     BatchInput,
     TaskTerms,
@@ -28,11 +28,12 @@ from headrace.coordinator.commit import (
 )
 from headrace.coordinator.committed_results import Results, schema_of
 from headrace.coordinator.delivery import Delivery
-from headrace.coordinator.epoch import Epoch, plan_epoch, reads_in_tasks
-from headrace.coordinator.epoch_record import FOLDER, EpochRecord, describe_streams, load_record
+from headrace.coordinator.epoch import Epoch, plan_epoch
+from headrace.coordinator.epoch_record import load_record
 from headrace.coordinator.folder_watch import FolderWatch
 from headrace.coordinator.housekeeping import Housekeeping
 from headrace.coordinator.input_watch import InputWatch
+from headrace.coordinator.reconcile_set import take_over
 from headrace.coordinator.run_options import Engine, RunOptions
 from headrace.coordinator.slot_follower import SlotFollower
 from headrace.coordinator.table_versions import TableVersions
@@ -125,17 +126,7 @@ class Driver:
         """The epoch after a change of the set; refuses what does not fit, and changes nothing."""
         if not self.manifest.version:
             raise OptionError("the set can be changed when its first batch is committed; until then start with another set")
-        engine, in_tasks = self.engine, reads_in_tasks(self.plan)
-        graph = change_set(self.epoch, change, list(engine.user), engine.opened)
-        if not in_tasks:
-            engine = replace(engine, spark_reads="the run began so")
-        epoch = plan_epoch(self.store, self.epoch.record, self.epoch.path, self.manifest, graph, engine, self.options)
-        if reads_in_tasks(epoch.plan) != in_tasks:
-            reasons = [one.reason for one in epoch.plan.readings.values() if not one.in_tasks]
-            raise OptionError(
-                f"tasks read the files of this run, and now Spark had to: {reasons[0]}. Stop the run and start it anew"
-            )
-        return epoch
+        return plan_change(self.store, self.epoch, self.manifest, change, self.engine, self.options)
 
     def change_to(self, epoch: Epoch) -> None:
         """From the next batch on the set is another. It is true with the manifest of that batch: who dies before it leaves
@@ -335,7 +326,7 @@ def open_driver(store: Store, graph: Graph, engine: Engine, options: RunOptions)
         latest = log.latest()
         old = load_record(store, latest)
         if latest is None:
-            _take_over(store, old, graph)
+            take_over(store, old, graph)
             old = None
         engine.check(latest)
         epoch = plan_epoch(store, old, None if latest is None else latest.epoch, latest, graph, engine, options)
@@ -348,15 +339,6 @@ def open_driver(store: Store, graph: Graph, engine: Engine, options: RunOptions)
     except BaseException:
         lock.release()
         raise
-
-
-def _take_over(store: Store, old: EpochRecord | None, graph: Graph) -> None:
-    """Take over a checkpoint where nothing was committed; Spark's log goes too if it is of other sources."""
-    if old is not None and list(describe_streams(graph).items()) != list(old.streams.items()):
-        for path in store.list("spark"):
-            store.delete(path)
-    for path in store.list(FOLDER):
-        store.delete(path)
 
 
 def _named_state(manifest: Manifest) -> set[str]:

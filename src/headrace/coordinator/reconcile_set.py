@@ -17,6 +17,7 @@ import duckdb
 from sqlglot.dialects.spark import Spark
 
 from headrace.coordinator.epoch_record import (
+    FOLDER,
     EpochRecord,
     describe_streams,
     describe_tables,
@@ -102,6 +103,15 @@ def reconcile(
     for name in live - set(graph.queries):
         queries[name]["retired"] = True
     return replace(old, streams=streams, queries=queries, tables={**old.tables, **tables}, by_folder=old.by_folder or [])
+
+
+def take_over(store: Store, old: EpochRecord | None, graph: Graph) -> None:
+    """Take over a checkpoint where nothing was committed; Spark's log goes too if it is of other sources."""
+    if old is not None and list(describe_streams(graph).items()) != list(old.streams.items()):
+        for path in store.list("spark"):
+            store.delete(path)
+    for path in store.list(FOLDER):
+        store.delete(path)
 
 
 def settle(
