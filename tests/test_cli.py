@@ -31,16 +31,19 @@ from headrace.progress import Frontier, Observation
 from headrace.report import BatchReport, QueryReport, StreamReport
 from headrace.state import (
     CheckpointLock,
+    Kind,
     Manifest,
     ManifestLog,
-    ResultFile,
+    Numbers,
+    OutputFile,
+    OutputPart,
     SegmentMeta,
     Span,
     Store,
     StreamState,
     write_segment,
 )
-from headrace.state.result_parquet import seal_results
+from headrace.state.result_parquet import seal_output
 
 SCRIPT = """
 CREATE STREAM tcp (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 5 SECONDS
@@ -140,7 +143,7 @@ def checkpoint(tmp_path: Path) -> str:
         pq.write_table(table, sink)
         store.write(name, sink.getvalue())
         store.write(f"results/flows/orphan-{version}.parquet", sink.getvalue())
-        log.publish(manifest(version, seal_results(store, name, 2), segment))
+        log.publish(manifest(version, seal_output(store, name, [OutputPart(0, Kind.RESULT, 0, 2)]), segment))
     return store.uri
 
 
@@ -155,7 +158,7 @@ def state_of(store: Store) -> SegmentMeta:
     return write_segment(store, "segments/one.arrow", "flows", table, Span(0, 100), 1)
 
 
-def manifest(version: int, file: ResultFile, segment: SegmentMeta) -> Manifest:
+def manifest(version: int, file: OutputFile, segment: SegmentMeta) -> Manifest:
     return Manifest(
         version=version,
         batch_id=version - 1,
@@ -164,8 +167,8 @@ def manifest(version: int, file: ResultFile, segment: SegmentMeta) -> Manifest:
         route=(0, 1) * 4,
         slots=2,
         segments=(segment,),
-        results={"flows": (file,)},
-        late={},
+        outputs=(file,),
+        numbers=Numbers({"flows": 0}, {"tcp": 0}),
         report=batch_report(version).to_json(),
         created_at=1.7e9,
         promises={"flows": {"window_end": Frontier(T0 + 50_000_000)}},
@@ -466,7 +469,7 @@ def test_results_dies_quietly_on_a_closed_pipe(checkpoint: str) -> None:
         log = ManifestLog(Store.open(checkpoint))
         last = log.latest()
         assert last is not None
-        log.publish(manifest(3, last.results["flows"][0], last.segments[0]))
+        log.publish(manifest(3, last.outputs[0], last.segments[0]))
         assert process.wait(20) == 0
         assert process.stderr.read() == b""
 
@@ -481,7 +484,7 @@ def test_follow_sees_new_batches(checkpoint: str) -> None:
         log = ManifestLog(Store.open(checkpoint))
         last = log.latest()
         assert last is not None
-        log.publish(manifest(3, last.results["flows"][0], last.segments[0]))
+        log.publish(manifest(3, last.outputs[0], last.segments[0]))
         lines += [process.stdout.readline() for _ in range(2)]
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == ""
@@ -521,7 +524,7 @@ def test_compact_leaves_fewer_files_and_the_same_rows(checkpoint: str) -> None:
     last = log.latest()
     assert last is not None
     for version in range(3, 11):
-        log.publish(manifest(version, last.results["flows"][0], last.segments[0]))
+        log.publish(manifest(version, last.outputs[0], last.segments[0]))
     before = call("results", checkpoint, "flows", "--format", "csv").stdout
     result = call("compact", checkpoint, "--grace", "0 seconds")
     assert result.exit_code == 0, result.output

@@ -97,8 +97,8 @@ def run_product(case: SlackCase, rows: BatchedRows, marks: Ints) -> dict[str, di
         mark = [(min(int(marks[batch]), int(rows.times.max())), MARK)]
         manifest = run.push(**{f"of_{name}": new + mark if name == "punctuated" else new for name in policies})
         for name in policies:
-            paths = [f.path for f in run.log.results(name, manifest.version - 1)]  # of this batch
-            for _, _, start, _ in run._read(paths, False):
+            parts = run.log.results(name, manifest.version - 1)  # of this batch
+            for _, _, start, _ in run._read(parts, False):
                 when[name][start] = batch
     return {
         name: {start: ClosedWindow(n, total, when[name][start]) for n, total, start, _ in run.rows(name)}

@@ -16,7 +16,6 @@ from unittest import mock
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import headrace as hr
@@ -27,6 +26,7 @@ from headrace.coordinator.driver import Driver
 from headrace.kernels.sql_pieces import hash_sql
 from headrace.program.messages import SlotReport
 from headrace.runtime.start import PREAGGREGATE
+from headrace.state.result_parquet import read_results
 from headrace.testing import LocalRun
 
 STREAM = f"CREATE STREAM tcp ({COLUMNS}) PROGRESSING ON ts SLACK 1 SECOND FROM "
@@ -149,19 +149,18 @@ def count_reports(found: Measured, planned: PlannedRun, driver: Driver, reports:
             found.split_rows += rows
             found.leaf_cpu += report.timings.cpu
     for query in driver.graph.queries:
-        paths = [driver.store.local_path(file.path) for file in driver.log.results(query)]
+        parts = driver.log.results(query)
         if query in planned.merged:
             started = time.process_time()
-            table = pa.concat_tables([pq.read_table(p) for p in paths]) if paths else pa.table({})
+            table = pa.concat_tables([read_results(driver.store, p) for p in parts]) if parts else pa.table({})
             found.cpu += time.process_time() - started
             found.nodes[query] = table.nbytes
             found.bytes += table.nbytes
             found.rows += table.num_rows
         if not query.startswith("sub_"):
-            found.answers[query] = count_rows(paths)
+            found.answers[query] = count_rows([read_results(driver.store, part) for part in parts])
 
 
-def count_rows(paths: Sequence[Any]) -> Counter[tuple[Any, ...]]:
+def count_rows(tables: Sequence[pa.Table]) -> Counter[tuple[Any, ...]]:
     """Results as a multiset, to compare configurations."""
-    tables = [pq.read_table(p) for p in paths]
     return Counter(row for t in tables for row in zip(*(c.to_pylist() for c in t.columns), strict=True))

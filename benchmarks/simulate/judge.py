@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from benchmarks.simulate.compare_rows import rows_of, same, take_away
 from benchmarks.simulate.meaning import Tuples
 from benchmarks.simulate.scenario import Flush, Scenario
-from headrace.state import Manifest, ManifestLog, ResultFile, Store
+from headrace.state import FilePart, Manifest, ManifestLog, Store
 from headrace.state.garbage import OWNED
 from headrace.state.result_parquet import read_results
 
@@ -81,11 +81,11 @@ class Judge:
         """Somebody reads the rows after those that were read."""
         for query, read in self._read.items():
             listing = self._log.list_results(query)
-            for file, start in zip(listing.files, listing.starts, strict=True):
+            for file, start in zip(listing.parts, listing.starts, strict=True):
                 if start + file.rows - 1 not in read:
                     read |= dict(enumerate(rows_of(read_results(self.store, file)), start))
 
-    def _rows(self, files: Sequence[ResultFile]) -> Tuples:
+    def _rows(self, files: Sequence[FilePart]) -> Tuples:
         return [row for file in files for row in rows_of(read_results(self.store, file))]
 
     # -- the sum --------------------
@@ -145,7 +145,7 @@ class Judge:
         versions = [at for at, each in enumerate(self.results[query]) for _ in each]
         fresh: dict[int, tuple[object, ...]] = {}
         listing = ManifestLog(self.store).list_results(query)
-        for file, start in zip(listing.files, listing.starts, strict=True):
+        for file, start in zip(listing.parts, listing.starts, strict=True):
             fresh |= dict(enumerate(rows_of(read_results(self.store, file)), start))
         for who, read in (("a new reader", fresh), ("a reader", self._read[query])):
             for number, row in read.items():

@@ -24,7 +24,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from sqlglot import exp
 
 from headrace.coordinator.driver import open_driver
@@ -55,7 +54,7 @@ from headrace.sources.read_bounds import BoundsReader
 from headrace.sql import parse_script
 from headrace.sql.bind import Binder
 from headrace.sql.check_functions import OpenFunctions
-from headrace.state import Clock, Manifest, Store, TableFile
+from headrace.state import Clock, FilePart, Manifest, Store, TableFile
 from headrace.state.clock import SYSTEM
 from headrace.state.result_parquet import read_results
 from headrace.state.set_requests import SetChange
@@ -185,14 +184,14 @@ class LocalRun:
 
     def rows(self, query: str, times: bool = False) -> list[tuple[Any, ...]]:
         """All results of a query so far, sorted; window times as ticks unless `times`."""
-        return _list_rows((read_results(self.store, file) for file in self.log.results(query)), times)
+        return self._read(self.log.results(query), times)
 
     def late(self, stream: str) -> list[tuple[Any, ...]]:
-        return _list_rows((read_results(self.store, file) for file in self.log.late(stream)), False)
+        return self._read(self.log.late(stream), False)
 
-    def _read(self, paths: Iterable[str], times: bool) -> list[tuple[Any, ...]]:
-        """The rows of some files of the checkpoint, as `rows` gives them."""
-        return _list_rows((pq.read_table(self.store.local_path(path)) for path in paths), times)
+    def _read(self, parts: Iterable[FilePart], times: bool) -> list[tuple[Any, ...]]:
+        """The rows of some parts of files, as `rows` gives them."""
+        return _list_rows((read_results(self.store, part) for part in parts), times)
 
     # -- one batch --------------------
     def _run_batch(self, frames: list[pa.Table], orders: Orders) -> Manifest:

@@ -107,7 +107,7 @@ def start(clock: Clock, defer: str | None = "2 seconds", waiting_bytes: int = SH
 
 
 def keys_of(run: LocalRun, manifest: Any) -> set[int]:
-    return {row[0] for row in run._read([f.path for f in manifest.results.get("q", ())], False)}
+    return {row[0] for row in run._read(manifest.results.get("q", ()), False)}
 
 
 def test_a_burst_waits_and_the_others_do_not() -> None:

@@ -53,7 +53,7 @@ BATCHES = make_batches(7)
 def results_of(run: LocalRun) -> list[dict[str, list[Any]]]:
     """The results of every batch."""
     return [
-        {q: run._read([f.path for f in m.results.get(q, ())], False) for q in QUERIES}
+        {q: run._read(m.results.get(q, ()), False) for q in QUERIES}
         for m in run.log.since(0)
     ]
 

@@ -44,7 +44,7 @@ def make_batch(rng: random.Random, at: int, key: int | None, rows: int = 500) ->
 
 
 def results_of(run: LocalRun, queries: Sequence[str] = QUERIES) -> list[dict[str, list[Any]]]:
-    return [{q: run._read([f.path for f in m.results.get(q, ())], False) for q in queries} for m in run.log.since(0)]
+    return [{q: run._read(m.results.get(q, ()), False) for q in queries} for m in run.log.since(0)]
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def make_batch(rng: random.Random, at: int, hot: list[int], rows: int = 600) -> 
 
 
 def results_of(run: LocalRun) -> list[dict[str, list[Any]]]:
-    return [{q: run._read([f.path for f in m.results.get(q, ())], False) for q in QUERIES} for m in run.log.since(0)]
+    return [{q: run._read(m.results.get(q, ()), False) for q in QUERIES} for m in run.log.since(0)]
 
 
 def spread_of(run: LocalRun) -> float:

@@ -169,7 +169,7 @@ def compare_flushed(case: Case, model: JoinOracle) -> None:
 
 
 def _read(run: LocalRun, files: Any) -> list[tuple[Any, ...]]:
-    return run._read([f.path for f in files], False)
+    return run._read(files, False)
 
 
 def _lose(run: LocalRun, rows: dict[str, list[tuple[Any, ...]]]) -> None:

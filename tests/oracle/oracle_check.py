@@ -83,9 +83,9 @@ def check(
         for stream in case.streams:
             assert manifest.streams[stream].low_watermark == model.bounds.get(stream), f"progress of {stream}"
         seen.append(
-            {q: run._read([f.path for f in manifest.results.get(q, ())], False) for q in case.queries}
+            {q: run._read(manifest.results.get(q, ()), False) for q in case.queries}
         )
-        late.append({s: run._read([f.path for f in manifest.late.get(s, ())], False) for s in case.streams})
+        late.append({s: run._read(manifest.late.get(s, ()), False) for s in case.streams})
     for query, relation in case.relations.items():
         columns = run.graph.relations[query].columns
         found = model.results(relation)

@@ -115,7 +115,7 @@ def run_and_compare(
                     if inside:
                         group = (k,) if grouped else ()
                         expected.append((*group, len(inside), sum(r[2] for r in inside), a, z))
-            found = run._read([f.path for f in manifest.results.get(name, ())], False)
+            found = run._read(manifest.results.get(name, ()), False)
             same(found, expected, f"{name}, batch {i}: {clause}: {text}")
         late = []
         for row in rows:
@@ -125,7 +125,7 @@ def run_and_compare(
             )
             if data(row) and (row[0] < before.promise(row) or missed):
                 late.append((*row, "contradicts" if row[0] < before.promise(row) else "late"))
-        same(run._read([f.path for f in manifest.late.get("s", ())], False), late, f"late rows, batch {i}: {clause}")
+        same(run._read(manifest.late.get("s", ()), False), late, f"late rows, batch {i}: {clause}")
         contradicting += sum(r[-1] == "contradicts" for r in late)
         assert manifest.streams["s"].contradicting == contradicting
     return run

@@ -32,7 +32,7 @@ CREATE QUERY timeless AS SELECT k FROM met;
 def read_new(run: LocalRun, query: str) -> list[dict[str, Any]]:
     files = run.manifest.results.get(query, ())
     names = run.graph.relations[query].columns
-    return [dict(zip(names, row, strict=True)) for row in run._read([f.path for f in files], False)]
+    return [dict(zip(names, row, strict=True)) for row in run._read(files, False)]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from recovery_kit import MOMENTS, descendants, finish, kill_at, start, until_files
 
 from headrace.report.export import CommittedFiles
 from headrace.state import ManifestLog, Store
+from headrace.state.result_parquet import read_results
 from headrace.testing import LocalRun
 from spark_kit import drained, events, multiset, stream_sql, write, write_batches
 
@@ -36,7 +36,7 @@ def committed(checkpoint: Path) -> dict[str, Counter[Any]]:
     log = ManifestLog(Store.open(checkpoint))
     found = {}
     for name, paths in [*((n, log.results(n)) for n in NAMES), ("late", log.late("s"))]:
-        tables = [pq.read_table(checkpoint / f.path) for f in paths]
+        tables = [read_results(log.store, f) for f in paths]
         assert [t.num_rows for t in tables] == [f.rows for f in paths]
         found[name] = multiset(pa.concat_tables(tables)) if tables else Counter()
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +92,25 @@ def test_spark_checks_results_too(spark: Any, tmp_path: Path) -> None:
 
 def flip(content: bytes, place: int) -> bytes:
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+def test_spark_reads_a_query_of_a_file_that_several_share(spark: Any, tmp_path: Path) -> None:
+    """Each frame has its query's rows and columns; what a flipped bit of the file spoils is an error."""
+    write(tmp_path / "s", events(200, seconds=400))
+    other = "CREATE QUERY more AS SELECT k AS name, sum(v) AS n FROM s [RANGE 2 MINUTES] GROUP BY k;"
+    run = session(spark, tmp_path / "ck", stream_sql("s", tmp_path / "s") + Q + other).start(available_now=True, flush=True)
+    run.wait()
+    parts = run.driver.log.results("q")
+    assert any(not part.is_whole for part in parts)
+    for query in ("q", "more"):
+        results = run.results(query)
+        frame = results.spark()
+        assert frame.columns == results.schema.names
+        counts = [Counter(zip(t[0].to_pylist(), t["n"].to_pylist(), strict=True)) for t in (frame.toArrow(), results.arrow())]
+        assert counts[0] == counts[1] and counts[0]
+    file = tmp_path / "ck" / next(part for part in parts if not part.is_whole).path
+    content = file.read_bytes()
+    frame = run.results("q").spark()
+    file.write_bytes(flip(content, 20))
+    with pytest.raises(Exception, match="cannot be read"):
+        frame.collect()

@@ -9,8 +9,17 @@ import pyarrow.parquet as pq
 
 from headrace.errors import CheckpointError
 from headrace.progress import Frontier, Observation
-from headrace.state import Manifest, ManifestLog, ResultFile, SegmentMeta, StreamState
-from headrace.state.result_parquet import seal_results
+from headrace.state import (
+    Kind,
+    Manifest,
+    ManifestLog,
+    Numbers,
+    OutputFile,
+    OutputPart,
+    SegmentMeta,
+    StreamState,
+)
+from headrace.state.result_parquet import read_results, seal_output
 from headrace.state.segment import pids_to_hex
 
 
@@ -33,24 +42,23 @@ def segment(path: str = "segments/a.arrow", pids: tuple[int, ...] = (0, 1, 5)) -
 def commit_rows(log: ManifestLog, version: int, at: float = 1234.5, files: int = 2, more: bool = False, **changes: Any) -> list[int]:
     """Commit a version with `files` small files of results of the query flows and one of late rows; the values of `n`. The
     files may have one column `more`."""
-    results, values = [], []
+    outputs, values = [], []
     for file in range(files):
         rows = [version * 100 + file * 10 + i for i in range(1 + (version + file) % 3)]
-        results.append(write_numbers(log, f"results/flows/{version:012d}-{file}.parquet", rows, more))
+        outputs.append(write_numbers(log, f"results/flows/{version:012d}-{file}.parquet", rows, more))
         values += rows
-    late = (write_numbers(log, f"late/tcp/{version:012d}-x.parquet", [version]),)
-    outputs = {"results": {"flows": tuple(results)} if results else {}, "late": {"tcp": late}}
-    log.publish(manifest(version, **{**outputs, "segments": (), "created_at": at, **changes}))
+    outputs.append(write_numbers(log, f"late/tcp/{version:012d}-x.parquet", [version], kind=Kind.LATE))
+    log.publish(manifest(version, **{"outputs": tuple(outputs), "segments": (), "created_at": at, **changes}))
     return values
 
 
-def write_numbers(log: ManifestLog, path: str, rows: list[int], more: bool = False) -> ResultFile:
+def write_numbers(log: ManifestLog, path: str, rows: list[int], more: bool = False, kind: Kind = Kind.RESULT) -> OutputFile:
     table = pa.table({"n": pa.array(rows, pa.int64()), "word": ["a"] * len(rows)})
     if more:
         table = table.append_column("more", pa.nulls(len(rows)))
     with log.store.open_output(path) as out:
         pq.write_table(table, out)
-    return seal_results(log.store, path, len(rows))
+    return seal_output(log.store, path, [OutputPart(0, kind, 0, len(rows))])
 
 
 def read_numbers(log: ManifestLog, late: bool = False) -> list[int]:
@@ -65,8 +73,7 @@ def read_numbers(log: ManifestLog, late: bool = False) -> list[int]:
 def _read_listed(log: ManifestLog, late: bool) -> list[int]:
     found: list[int] = []
     for file in log.late("tcp") if late else log.results("flows"):
-        with log.store.open_input(file.path) as source:
-            rows = pq.read_table(source)["n"].to_pylist()
+        rows = read_results(log.store, file)["n"].to_pylist()
         assert len(rows) == file.rows
         found += rows
     return found
@@ -82,8 +89,12 @@ def manifest(version: int, **changes: Any) -> Manifest:
         "route": (0, 0, 1, 1),
         "slots": 2,
         "segments": (segment(f"segments/{version}.arrow"),),
-        "results": {"flows": (ResultFile(f"results/flows/{version}.parquet", 10, 500),), "heavy": ()},
-        "late": {"tcp": (ResultFile(f"late/tcp/{version}.parquet", 1, 50),)},
+        "outputs": (
+            OutputFile(f"results/flows/{version}.parquet", 500, 400, 7, (OutputPart(0, Kind.RESULT, 0, 10),)),
+            OutputFile(f"late/tcp/{version}.parquet", 50, 40, 7, (OutputPart(0, Kind.LATE, 0, 1),)),
+        ),
+        "numbers": Numbers({"flows": 0, "heavy": 1}, {"tcp": 0}),
+        "checkpoint": "c0ffee",
         "report": {"rows": 1000, "phases": {"source": 0.5}, "größe": None},
         "created_at": 1234.5,
         "flush": version % 2 == 0,

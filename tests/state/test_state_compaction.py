@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from state_samples import commit_rows, manifest, read_numbers
 
 from headrace.errors import CheckpointError
-from headrace.state import ManifestLog, Retention, Store, compact_checkpoint, split_versions
+from headrace.state import Kind, ManifestLog, PartKey, Retention, Store, compact_checkpoint, split_versions
 from headrace.state.compaction import choose_pages, unite_pages
 from headrace.state.history import HistoryPage, Loss, PageName, follow
 from headrace.state.manifest import path_of
@@ -54,7 +54,7 @@ def test_compaction_keeps_every_row_in_its_order(store: Store) -> None:
 
 def outputs_of(log: ManifestLog, version: int) -> dict[str, Any]:
     found = log.read(version)
-    return {"results": found.results, "late": found.late}
+    return {"outputs": found.outputs}
 
 
 def test_a_whole_compaction_leaves_next_to_nothing(store: Store) -> None:
@@ -329,8 +329,9 @@ def test_a_merged_file_can_be_cut_into_its_versions(store: Store) -> None:
     compact_checkpoint(store, SMALL)
     found: dict[int, list[int]] = {}
     for page in ManifestLog(store).history():
-        for kept in page.results["flows"].files:
-            for version, table in split_versions(store, kept):
+        for kept in page.files:
+            flows = kept.file.find(PartKey(0, Kind.RESULT))
+            for version, table in split_versions(store, flows, kept.first) if flows is not None else ():
                 assert kept.first <= version <= kept.last
                 found.setdefault(version, []).extend(table["n"].to_pylist())
     assert found == {version: rows for version, rows in expected.items() if version in found}
@@ -395,7 +396,7 @@ def test_the_way_prefers_large_and_new_pages() -> None:
 
 def test_versions_between_pages_are_lost() -> None:
     """Pages that do not follow each other: exactly the versions between them are said to be out of reach."""
-    pages = [HistoryPage(PageName(first, last), {}, {}, ()) for first, last in ((1, 4), (5, 6), (9, 12), (14, 20))]
+    pages = [HistoryPage(PageName(first, last), "c") for first, last in ((1, 4), (5, 6), (9, 12), (14, 20))]
     united = unite_pages(pages)
     assert united.name == PageName(1, 20)
     assert [(loss.first, loss.last) for loss in united.lost] == [(7, 8), (13, 13)]

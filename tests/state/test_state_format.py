@@ -19,7 +19,7 @@ SCRIPT = """
 CREATE STREAM s (t BIGINT) PROGRESSING ON t ORDERED FROM 'memory';
 CREATE QUERY q AS SELECT count(*) AS n FROM s [RANGE 10];
 """
-ADVICE = r"was written by an older Headrace: it has format 1, this one reads format 8.*start with a new checkpoint"
+ADVICE = r"was written by an older Headrace: it has format 1, this one reads format 9.*start with a new checkpoint"
 
 
 def test_a_record_of_format_1(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_record_of_format_1(tmp_path: Path) -> None:
     run.close()
     (path,) = (tmp_path / "epochs").iterdir()
     record = json.loads(path.read_text())
-    assert record["format"] == FORMAT == 8
+    assert record["format"] == FORMAT == 9
     path.write_text(json.dumps({**record, "format": 1}))
     before = sorted(p for p in tmp_path.rglob("*") if p.name != "lock")
     with pytest.raises(CheckpointError, match=ADVICE):
@@ -41,7 +41,7 @@ def test_a_manifest_of_format_1(tmp_path: Path) -> None:
     """Readers of results are told the same; it is not called damaged."""
     store = Store.open(str(tmp_path))
     lines = encode(manifest(1)).splitlines(keepends=True)
-    lines[0] = lines[0].replace(b'"format":8', b'"format":1')
+    lines[0] = lines[0].replace(b'"format":9', b'"format":1')
     store.write(path_of(1), b"".join(lines[:2]) + checksum(b"".join(lines[:2])))
     for act in (ManifestLog.latest, lambda log: log.results("flows")):
         with pytest.raises(CheckpointError, match=ADVICE):

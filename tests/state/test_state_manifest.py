@@ -14,7 +14,7 @@ import pytest
 from state_samples import manifest, segment
 
 from headrace.errors import CheckpointError
-from headrace.state import ManifestLog, ResultFile, Store, collect_garbage
+from headrace.state import ManifestLog, Store, collect_garbage
 from headrace.state.manifest import path_of
 from headrace.state.record import encode
 from headrace.state.sealed_lines import checksum
@@ -76,7 +76,7 @@ def test_outputs_are_collected_over_versions(store: Store) -> None:
         assert [file.path for file in log.results("flows")] == [
             f"results/flows/{version}.parquet" for version in (1, 2, 3)
         ]
-        assert log.results("flows", since=2) == [ResultFile("results/flows/3.parquet", 10, 500)]
+        assert [(part.path, part.rows, part.bytes) for part in log.results("flows", since=2)] == [("results/flows/3.parquet", 10, 500)]
         assert log.results("heavy") == log.results("unknown") == []
         assert [file.rows for file in log.late("tcp")] == [1, 1, 1]
 
@@ -157,7 +157,7 @@ def test_a_damaged_old_manifest_does_not_block_the_rest(store: Store) -> None:
     damage(store, 2, b"")
     log = ManifestLog(store)
     assert log.latest() == manifest(4)
-    assert log.results("flows") == [ResultFile(f"results/flows/{v}.parquet", 10, 500) for v in (1, 3, 4)]
+    assert [part.path for part in log.results("flows")] == [f"results/flows/{v}.parquet" for v in (1, 3, 4)]
     assert log.list_results("flows").starts == [0, 10, 20]
     assert log.named() == {
         "epochs/000000000001-f00d.json",
@@ -205,7 +205,7 @@ def test_a_manifest_is_lines_of_json(store: Store) -> None:
     """Any tool can look into it."""
     committed(store, 1)
     lines = [json.loads(line) for line in store.read(path_of(1)).splitlines()]
-    assert lines[0]["results"]["flows"] == [["results/flows/1.parquet", 10, 500, 0]]
+    assert lines[0]["outputs"][0] == ["results/flows/1.parquet", 500, 400, 7, [[0, 0, 0, 10]]]
     assert lines[1]["batch_id"] == 0
     assert re.fullmatch("[0-9a-f]{64}", lines[2]["sha256"])
 

@@ -22,7 +22,7 @@ def run_for_long(store: Store, versions: int) -> int:
     live = (segment("segments/flows/live.arrow"),)
     for version in range(1, versions + 1):
         if version % 10:
-            log.publish(manifest(version, results={}, late={}, segments=live))
+            log.publish(manifest(version, outputs=(), segments=live))
         else:
             rows += len(commit_rows(log, version, files=1, segments=live))
         if version % 1000 == 0:
@@ -93,7 +93,7 @@ def files_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: int, look
     for version in range(1, 30 * minutes + 1):
         clock.now += 2
         if version % 5:
-            log.publish(manifest(version, results={}, late={}, segments=live, created_at=clock.now))
+            log.publish(manifest(version, outputs=(), segments=live, created_at=clock.now))
         else:
             commit_rows(log, version, at=clock.now, files=2, segments=live)
         if version % 50 == 0:

@@ -7,6 +7,7 @@ manifest. Neither touches a file.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +21,6 @@ from headrace.program.dealt_tables import find_dealt_tables
 from headrace.program.limits import SHIPPED, Limits
 from headrace.program.messages import (
     Deferral,
-    Files,
     Flush,
     Frontiers,
     Orders,
@@ -35,7 +35,6 @@ from headrace.progress.complete_program import find_completion, find_last_report
 from headrace.state import (
     Manifest,
     Mark,
-    ResultFile,
     Store,
     StreamState,
     TableVersion,
@@ -89,10 +88,10 @@ def make_first_manifest(program: Program, slots: int) -> Manifest:
         route=initial_route(program.pids, slots),
         slots=slots,
         segments=(),
-        results={},
-        late={},
+        outputs=(),
         report={},
         created_at=0.0,
+        checkpoint=uuid.uuid4().hex,
     )
 
 
@@ -138,6 +137,7 @@ def make_orders(
         limits=terms.limits,
         waiting=manifest.waiting,
         marks=manifest.marks,
+        numbers=manifest.numbers.extend(program.schemas, (s.name for s in program.streams)),
     )
 
 
@@ -164,13 +164,6 @@ def make_manifest(
         if reports
         else dict(orders.waiting)
     )
-    results: dict[str, Files] = {}
-    late: dict[str, Files] = {}
-    for report in reports:
-        _add_files(results, report.results)
-    for source in sources:
-        _add_files(results, source.results)
-        _add_files(late, {stream: count.files for stream, count in source.counts.items() if count.files})
     streams = _advance_streams(manifest, program, reports, sources)
     marks = _list_marks(orders, waiting, any(report.cut for report in reports))
     return Manifest(
@@ -182,8 +175,7 @@ def make_manifest(
         route=orders.route,
         slots=orders.slots,
         segments=list_live(orders.segments, reports),
-        results=results,
-        late=late,
+        outputs=tuple(file for each in (reports, sources) for one in each for file in one.outputs),
         report={},
         created_at=0.0,
         flush=orders.flush is not None,
@@ -192,6 +184,8 @@ def make_manifest(
         tables=dict(orders.tables),
         waiting=waiting,
         marks=marks,
+        checkpoint=manifest.checkpoint,
+        numbers=orders.numbers,
         promises=_promise(program, {name: state.frontier for name, state in streams.items()}, waiting, marks),
     )
 
@@ -243,11 +237,6 @@ def _list_marks(orders: Orders, waiting: Mapping[int, WaitingPid], cut: bool) ->
     versions = {one.version for one in waiting.values()}
     first = min(versions, default=last)
     return {v: mark for v, mark in marks.items() if v in versions or (mark.cut and v > first)}
-
-
-def _add_files(files: dict[str, Files], more: Mapping[str, tuple[ResultFile, ...]]) -> None:
-    for name, added in more.items():
-        files[name] = (*files.get(name, ()), *added)
 
 
 def count_open_windows(program: Program, manifest: Manifest) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import CheckpointError
-from headrace.state import ManifestLog, ResultFile
+from headrace.state import FilePart, ManifestLog
 from headrace.state.result_parquet import read_results
 
 _ATTEMPTS = 5  # to read files that are merged meanwhile
@@ -26,7 +26,7 @@ class Results:
     """The committed rows of a query, or the late rows of a stream, at the moment they are asked for."""
 
     log: ManifestLog
-    files: Callable[[], list[ResultFile]]
+    parts: Callable[[], list[FilePart]]
     schema: pa.Schema
     make_frame: Callable[[Results], Any] | None = None  # of Spark
     query: str | None = None
@@ -46,16 +46,16 @@ class Results:
 
     def arrow(self) -> pa.Table:
         for _ in range(_ATTEMPTS):
-            files = self.list_files()
+            parts = self.list_parts()
             tables = []
             try:
-                for file in files:
+                for part in parts:
                     tables.append(
-                        _complete(read_results(self.log.store, file), self.schema).cast(self.schema)
+                        complete_columns(read_results(self.log.store, part), self.schema).cast(self.schema)
                     )
             except CheckpointError as error:
                 self.log.refresh()
-                if not isinstance(error.__cause__, FileNotFoundError) or self.files() == files:
+                if not isinstance(error.__cause__, FileNotFoundError) or self.parts() == parts:
                     raise
                 continue  # it was merged meanwhile
             return pa.concat_tables(tables) if tables else self.schema.empty_table()
@@ -63,11 +63,11 @@ class Results:
             f"the files of {self.log.store.uri} change faster than they can be read; try again"
         )
 
-    def list_files(self) -> list[ResultFile]:
-        """The files that hold the rows now; what is lost is warned of."""
+    def list_parts(self) -> list[FilePart]:
+        """Where the rows are now; what is lost is warned of."""
         for loss in self.log.faults():
             warnings.warn(loss.why, RuntimeWarning, stacklevel=3)
-        return self.files()
+        return self.parts()
 
     def pandas(self) -> Any:
         return self.arrow().to_pandas()
@@ -78,7 +78,7 @@ class Results:
         return self.make_frame(self)
 
 
-def _complete(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def complete_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """A table with all columns of `schema`: a late table may have got the text of lines since."""
     for field in schema:
         if field.name not in table.column_names:

@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from headrace.errors import CheckpointError, HeadraceError, SinkError
 from headrace.sinks.sinks import Directory, Sink
-from headrace.state import Clock, HistoryPage, Manifest, ManifestLog, Store, split_versions
+from headrace.state import Clock, HistoryPage, Kind, Manifest, ManifestLog, Store, split_versions
 from headrace.state.checksums import DamagedFile, open_json, seal_json
 from headrace.state.clock import SYSTEM
 from headrace.state.disk_faults import join
-from headrace.state.result_parquet import read_results
+from headrace.state.result_parquet import SharedReads
 
 PAUSES = (0.2, 1.0, 5.0)  # seconds before a sink that has raised is called again
 
@@ -59,19 +59,22 @@ class Delivery:
             self._deliver(name, sink, manifest)
 
     def _deliver(self, name: str, sink: Sink, manifest: Manifest) -> None:
-        for query, files in manifest.results.items():
-            tables = [read_results(self.store, file) for file in files]
-            self._give(name, sink, query, manifest.version, pa.concat_tables(tables))
+        read = SharedReads(self.store)
+        for query, parts in manifest.results.items():
+            self._give(name, sink, query, manifest.version, pa.concat_tables([read.read(part) for part in parts]))
         self._remember(name, manifest.version)
 
     def _deliver_page(self, name: str, sink: Sink, page: HistoryPage, done: int) -> None:
         """What a sink missed and was compacted meanwhile, cut into versions again."""
-        for query, outputs in page.results.items():
+        latest = self.log.latest()
+        assert latest is not None
+        since = {kept.file.path: kept.first for kept in page.files if kept.last > done}
+        missed = [kept.file for kept in page.files if kept.last > done]
+        for query, parts in latest.numbers.name_parts(Kind.RESULT, missed).items():
             pieces = (
                 piece
-                for kept in outputs.files
-                if kept.last > done
-                for piece in split_versions(self.store, kept)
+                for part in parts
+                for piece in split_versions(self.store, part, since[part.path])
                 if piece[0] > done
             )
             for version, same in groupby(pieces, key=lambda piece: piece[0]):

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.logical.graph import Stream
-from headrace.state import ResultFile, Store
+from headrace.state import FilePart, Store
 from headrace.state.result_parquet import read_results
 
 _FILES = 4  # of late rows that are looked at
@@ -23,7 +23,7 @@ _DAY = 86_400_000_000
 _EARLIEST = 7_305 * _DAY  # 1990: times of data are after it, and not after tomorrow
 
 
-def explain_rejected(store: Store, stream: Stream, files: Sequence[ResultFile], now: int) -> str | None:
+def explain_rejected(store: Store, stream: Stream, files: Sequence[FilePart], now: int) -> str | None:
     """The likely cause and what to do, by the late rows of a batch; None if none of them was rejected. `now` is the clock,
     in microseconds.
     """

@@ -130,7 +130,7 @@ class Slot:
             progress,
             tuple(m for s in self.segments.values() for m in s.written),
             tuple(r for s in self.segments.values() for r in s.released),
-            {},
+            (),
             tuple(activity),
             Timings(self._load, self._close, ended - started, ended - self._started),
             hot_keys=self._name_hot_keys(),

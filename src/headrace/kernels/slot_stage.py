@@ -91,7 +91,7 @@ def run_slot(
         arrived += read_own_rows(program, orders, read_own(orders), sampler)
     sent = sum(source.sent for source in inbox.sources)
     plan = plan_turns(program, orders, level, slot, after, inbox.find_behind(after), arrived, sent)
-    results = ResultWriter(orders.store, orders.version, program.schemas)
+    results = ResultWriter(orders.store, orders.version, program.schemas, orders.numbers.results, orders.limits)
     segments, reports = plan.segments, []
     run: Slot | None = None
     try:
@@ -105,12 +105,12 @@ def run_slot(
             yield payloads.make_messages(range(orders.slots), LevelProgress(after, plan.behind))
         report = merge_reports(reports, orders.segments, segments)
         files, writing = results.close(), time.perf_counter()
-        orders.store.sync([m.path for m in report.segments] + [f.path for each in files.values() for f in each])
+        orders.store.sync([m.path for m in report.segments] + [file.path for file in files])
         spent, synced = report.timings, time.perf_counter() - writing
         spent = replace(spent, keep=spent.keep + synced, total=spent.total + synced)
         report = replace(
             report,
-            results=files,
+            outputs=files,
             timings=replace(spent, wait=waited, cpu=time.process_time() - busy),
             sources=tuple(inbox.sources) if slot == 0 else (),
             executor=name_executor(),

@@ -23,13 +23,14 @@ from headrace.kernels.connection import connect, fetch_arrow
 from headrace.kernels.folder_samples import FolderSampler
 from headrace.kernels.late_rows import PART_OF_STREAM, Judge, Screened, drop_late, make_judge
 from headrace.kernels.observe import observe_rows
-from headrace.kernels.result_files import read_schema, write_file
+from headrace.kernels.result_files import ResultWriter, read_schema, write_late
 from headrace.kernels.slot_kinds import OPERATORS
 from headrace.kernels.sql_pieces import name_pid_sql
-from headrace.program.messages import Files, Orders, SourceReport, StreamCount
+from headrace.program.messages import Orders, SourceReport, StreamCount
 from headrace.program.program import Program, RowsQuery
 from headrace.progress import Observation, fold
 from headrace.progress.advance_program import ProgressMap, advance_program, pair_up
+from headrace.state import OutputFile
 
 
 class Chunk(Protocol):
@@ -59,7 +60,8 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
     progress = find_progress_before(program, orders)
     rules = {s.name: make_judge(orders, s, progress) for s in program.streams}
     feed = _Feeding(program, orders, progress, by_folder=False)
-    results: dict[str, Files] = {}
+    results = ResultWriter(orders.store, orders.version, program.schemas, orders.numbers.results, orders.limits)
+    late: list[OutputFile] = []
     sent = 0
     for chunk in chunks:
         name = chunk.stream
@@ -68,19 +70,19 @@ def run_source(program: Program, orders: Orders, chunks: Iterable[Chunk]) -> Ite
         seen[name] = fold([seen[name], observe_rows(con, streams[name], orders, screened.largest)])
         counts[name] = _count(counts[name], chunk.num_rows, screened.late)
         if screened.late is not None:
-            file = write_file(orders.store, f"late/{name}", orders.version, screened.late, schema)
-            counts[name] = replace(counts[name], files=(*counts[name].files, file))
+            number = orders.numbers.late[name]
+            late.append(write_late(orders.store, name, number, orders.version, screened.late, schema))
         for node, rows in feed.make_rows(con, name):
             sent += rows.num_rows if program.node(node).level == 0 else 0
             for slot, part in payloads.split_by_slot(rows, orders.route, orders.slots):
                 yield from payloads.make_payloads(slot, node, part, orders.limits.payload_bytes)
         for query in program.passing:
-            if query.stream == name and (files := _write_rows(con, orders, program, query)):
-                results[query.query] = (*results.get(query.query, ()), *files)
+            if query.stream == name:
+                results.write(query.query, _select_rows(con, program, query))
         chunk.leave(con)
-    written = [*(c.files for c in counts.values()), *results.values()]
-    orders.store.sync([file.path for files in written for file in files])
-    yield payloads.make_message(0, SourceReport(seen, counts, results, sent))
+    outputs = (*late, *results.close())
+    orders.store.sync([file.path for file in outputs])
+    yield payloads.make_message(0, SourceReport(seen, counts, outputs, sent))
     if orders.slots > 1:
         yield payloads.make_messages(range(1, orders.slots), SourceReport(seen, sent=sent))
 
@@ -136,10 +138,8 @@ def _count(count: StreamCount, rows: int, late: pa.Table | None) -> StreamCount:
     )
 
 
-def _write_rows(con: duckdb.DuckDBPyConnection, orders: Orders, program: Program, query: RowsQuery) -> Files:
-    schema = program.schemas[query.query]
-    names = ", ".join(f"{c} AS {quote_name(f.name)}" for c, f in zip(query.columns, read_schema(schema), strict=True))
-    rows = fetch_arrow(con, f"SELECT {names} FROM src" + (f" WHERE {query.where}" if query.where else ""))
-    if rows.num_rows == 0:
-        return ()
-    return (write_file(orders.store, f"results/{query.query}", orders.version, rows, schema),)
+def _select_rows(con: duckdb.DuckDBPyConnection, program: Program, query: RowsQuery) -> pa.Table:
+    """What a query that keeps no state makes of `src`."""
+    fields = read_schema(program.schemas[query.query])
+    names = ", ".join(f"{c} AS {quote_name(f.name)}" for c, f in zip(query.columns, fields, strict=True))
+    return fetch_arrow(con, f"SELECT {names} FROM src" + (f" WHERE {query.where}" if query.where else ""))

@@ -33,6 +33,8 @@ class Limits:
     frame_rows: int = 2_000_000  # rows from Spark that are aggregated together
     file_rows: int = 1_000_000  # rows of files that are aggregated together
     stream_rows: int = 1_000_000  # results that are held at once
+    own_bytes: int = 1 << 20  # results of a query in a slot, from which on they have a file of their own
+    shared_bytes: int = 32 << 20  # of small results of a slot that are held, to be written together
     payload_bytes: int = 4 << 20  # of rows in one payload: Spark uses the buffers of a value again for the next one
     bucket_spread: int = 4  # how many times the band rows of a join must be spread over for buckets to pay
     turn_share: float = 0.5  # of a slot's memory that state and input of a turn may take; the rest is for what is made of them

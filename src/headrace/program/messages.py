@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from headrace.program.limits import SHIPPED, Limits
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
-from headrace.state import Mark, ResultFile, SegmentMeta, Store, TableVersion, WaitingPid
+from headrace.state import Mark, Numbers, OutputFile, SegmentMeta, Store, TableVersion, WaitingPid
+from headrace.state.outputs import NO_NUMBERS
 from headrace.state.split_route import SplitRoute
-
-Files = tuple[ResultFile, ...]
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,7 @@ class Orders:
     deferral: Deferral | None = None  # None: every row is processed when it comes
     waiting: Mapping[int, WaitingPid] = field(default_factory=dict)  # by mini-partition: what is behind, before this batch
     marks: Mapping[int, Mark] = field(default_factory=dict)  # by version: the progress it goes on from
+    numbers: Numbers = NO_NUMBERS  # by which outputs say whose they are
     limits: Limits = SHIPPED
 
     @property
@@ -111,7 +111,6 @@ class StreamCount:
     late: int = 0
     rejected: int = 0
     contradicting: int = 0
-    files: Files = ()  # of late and rejected rows
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class SourceReport:
 
     seen: Mapping[str, Observation]
     counts: Mapping[str, StreamCount] = field(default_factory=dict)
-    results: Mapping[str, Files] = field(default_factory=dict)  # of stateless queries
+    outputs: tuple[OutputFile, ...] = ()  # late and rejected rows, results of stateless queries
     sent: int = 0  # rows, to all slots of the first level
 
 
@@ -176,7 +175,7 @@ class SlotReport:
     progress: Frontiers  # after this batch
     segments: tuple[SegmentMeta, ...]  # written
     released: tuple[Release, ...]
-    results: Mapping[str, Files]
+    outputs: tuple[OutputFile, ...]  # results
     activity: tuple[NodeActivity, ...]
     timings: Timings
     sources: tuple[SourceReport, ...] = ()  # slot 0 of level 0 hands on what the source tasks say

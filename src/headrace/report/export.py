@@ -25,8 +25,8 @@ from headrace.report.ipv4 import show_addresses
 from headrace.report.python_values import list_rows, list_values
 from headrace.report.results import shown
 from headrace.report.text import one_line
-from headrace.state import Listing, ManifestLog, ResultFile, Store
-from headrace.state.result_parquet import open_results
+from headrace.state import FilePart, Listing, ManifestLog, Store
+from headrace.state.result_parquet import stream_results
 
 Encode = Callable[[pa.RecordBatch], bytes]
 WIDEST = 60  # of a column of the table format, until a longer value comes
@@ -73,7 +73,7 @@ class CommittedFiles:
             listing = self._list(self._name)
             before = self._position
             try:
-                for start, file in zip(listing.starts, listing.files, strict=True):
+                for start, file in zip(listing.starts, listing.parts, strict=True):
                     if start + file.rows > self._position:
                         yield from self._rest_of(start, file)
                 return
@@ -83,8 +83,8 @@ class CommittedFiles:
                     raise
                 failure = error
 
-    def _rest_of(self, start: int, file: ResultFile) -> Iterator[pa.RecordBatch]:
-        for batch in read_file(self.log.store, file):
+    def _rest_of(self, start: int, file: FilePart) -> Iterator[pa.RecordBatch]:
+        for batch in stream_results(self.log.store, file):
             given = max(0, self._position - start)  # of this batch
             start += batch.num_rows
             if given < batch.num_rows:
@@ -94,22 +94,16 @@ class CommittedFiles:
 
     def last(self, count: int, at_most: int) -> pa.Table | None:
         """The rows of the last files that have `count` rows together; None if there are none."""
-        chosen: list[ResultFile] = []
-        for file in reversed(self._list(self._name).files):
+        chosen: list[FilePart] = []
+        for file in reversed(self._list(self._name).parts):
             if sum(one.rows for one in chosen) >= count:
                 break
             chosen.insert(0, file)
-        batches = [batch for file in chosen for batch in read_file(self.log.store, file)]
+        batches = [batch for file in chosen for batch in stream_results(self.log.store, file)]
         return pa.Table.from_batches(batches)[-at_most:] if batches else None
 
     def rows(self) -> int:
-        return sum(file.rows for file in self._list(self._name).files)
-
-
-def read_file(store: Store, file: ResultFile) -> Iterator[pa.RecordBatch]:
-    with open_results(store, file) as parquet:
-        for batch in parquet.iter_batches():
-            yield batch.replace_schema_metadata(None)
+        return sum(file.rows for file in self._list(self._name).parts)
 
 
 def as_csv() -> Encode:

@@ -12,13 +12,13 @@ from headrace.state.manifest import (
     Manifest,
     ManifestLog,
     Mark,
-    ResultFile,
     StreamState,
     TableFile,
     TableVersion,
     WaitingPid,
 )
 from headrace.state.merge_files import split_versions
+from headrace.state.outputs import FilePart, Kind, Numbers, OutputFile, OutputPart, PartKey
 from headrace.state.route import initial_route, pids_of, rescale
 from headrace.state.segment import SegmentMeta, Span, pid_sizes, read_segment, write_segment
 from headrace.state.share import check_share, protect_checkpoint
@@ -30,14 +30,19 @@ __all__ = [
     "Clock",
     "Compacted",
     "FileEntry",
+    "FilePart",
     "HistoryPage",
     "KeptFile",
+    "Kind",
     "Listing",
     "Loss",
     "Manifest",
     "ManifestLog",
     "Mark",
-    "ResultFile",
+    "Numbers",
+    "OutputFile",
+    "OutputPart",
+    "PartKey",
     "Retention",
     "SegmentMeta",
     "Span",

@@ -16,16 +16,18 @@ there before is deleted later, by `garbage`. A process that dies before the page
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from headrace.errors import CheckpointError
 from headrace.state.clock import SYSTEM, Clock
 from headrace.state.garbage import collect_garbage
-from headrace.state.history import HistoryPage, KeptFile, KeptOutputs, Loss, PageName, encode_page
+from headrace.state.history import Expired, HistoryPage, KeptFile, Loss, PageName, encode_page
 from headrace.state.manifest import ManifestLog
 from headrace.state.merge_files import TARGET, merge_files
+from headrace.state.outputs import PartKey
 from headrace.state.store import Store
 
 _MOST = 1_000  # versions that are moved onto one page
@@ -127,24 +129,17 @@ class _Compaction:
             return False
 
     def _page_of(self, first: int, last: int, versions: list[int]) -> HistoryPage:
-        results: dict[str, list[KeptFile]] = {}
-        late: dict[str, list[KeptFile]] = {}
+        last_manifest = self.log.latest()
+        assert last_manifest is not None
+        files: list[KeptFile] = []
         lost = [_cut(loss, first, last) for loss in self.log.faults() if loss.first <= last and first <= loss.last]
         missing = {v for loss in lost for v in range(loss.first, loss.last + 1)}
         for version in range(first, last + 1):
             if version in missing:
                 continue
             put_out, committed_at = self.log.read_outputs(version)
-            for outputs, files in ((results, put_out.results), (late, put_out.late)):
-                for name, group in files.items():
-                    kept = [KeptFile(file, version, version, committed_at) for file in group]
-                    outputs.setdefault(name, []).extend(kept)
-        page = HistoryPage(
-            PageName(first, last),
-            {name: KeptOutputs(tuple(files)) for name, files in results.items()},
-            {name: KeptOutputs(tuple(files)) for name, files in late.items()},
-            tuple(lost),
-        )
+            files += (KeptFile(file, version, version, committed_at) for file in put_out.outputs)
+        page = HistoryPage(PageName(first, last), last_manifest.checkpoint, tuple(files), lost=tuple(lost))
         return self._merge_outputs(page)
 
     # -- pages into larger ones --------------------
@@ -173,16 +168,7 @@ class _Compaction:
     def _merge_outputs(self, page: HistoryPage) -> HistoryPage:
         page, _ = drop_expired(page, self._horizon)
         span = None if self.policy.retain is None else self.policy.retain / _PARTS
-
-        def merge(kind: str, outputs: Mapping[str, KeptOutputs]) -> dict[str, KeptOutputs]:
-            return {
-                name: one.replace(
-                    files=merge_files(self.store, f"{kind}/{name}", one.files, self.policy.target, span, self.check)
-                )
-                for name, one in outputs.items()
-            }
-
-        return replace(page, results=merge("results", page.results), late=merge("late", page.late))
+        return replace(page, files=merge_files(self.store, page.files, self.policy.target, span, self.check))
 
     def _publish(self, page: HistoryPage) -> None:
         self.check()
@@ -198,41 +184,38 @@ def unite_pages(pages: list[HistoryPage]) -> HistoryPage:
         if before.name.last + 1 < after.name.first:
             why = "no page of the history told of them when it was merged"
             lost.append(Loss(before.name.last + 1, after.name.first - 1, why))
+    expired: Counter[PartKey] = Counter()
+    for page in pages:
+        expired.update({one.key: one.rows for one in page.expired})
     return HistoryPage(
         PageName(pages[0].name.first, pages[-1].name.last),
-        _unite(page.results for page in pages),
-        _unite(page.late for page in pages),
+        pages[0].checkpoint,
+        tuple(kept for page in pages for kept in page.files),
+        tuple(Expired(*key, rows) for key, rows in expired.items()),
         tuple(sorted(lost, key=lambda loss: loss.first)),
     )
-
-
-def _unite(parts: Iterable[Mapping[str, KeptOutputs]]) -> dict[str, KeptOutputs]:
-    found: dict[str, KeptOutputs] = {}
-    for part in parts:
-        for name, one in part.items():
-            before = found.get(name, KeptOutputs())
-            found[name] = KeptOutputs((*before.files, *one.files), before.expired + one.expired)
-    return found
 
 
 def drop_expired(page: HistoryPage, horizon: float) -> tuple[HistoryPage, int]:
     """A page without the files whose last commit was before `horizon`, and how many rows they had.
 
-    Only files before all that stay: rows go in the order in which they came.
+    A file stays if one before it stays that has rows of the same query: rows go in the order in which they came.
     """
+    staying: set[PartKey] = set()
+    left: list[KeptFile] = []
+    expired = Counter({one.key: one.rows for one in page.expired})
     gone = 0
-
-    def drop(outputs: Mapping[str, KeptOutputs]) -> dict[str, KeptOutputs]:
-        nonlocal gone
-        found = {}
-        for name, one in outputs.items():
-            count = next((i for i, kept in enumerate(one.files) if kept.until >= horizon), len(one.files))
-            rows = sum(kept.file.rows for kept in one.files[:count])
-            gone += rows
-            found[name] = KeptOutputs(one.files[count:], one.expired + rows)
-        return found
-
-    return replace(page, results=drop(page.results), late=drop(page.late)), gone
+    for kept in page.files:
+        keys = [part.key for part in kept.file.parts]
+        if kept.until >= horizon or not staying.isdisjoint(keys):
+            staying.update(keys)
+            left.append(kept)
+            continue
+        expired.update({part.key: part.rows for part in kept.file.parts})
+        gone += kept.file.rows
+    if not gone:
+        return page, 0
+    return replace(page, files=tuple(left), expired=tuple(Expired(*key, rows) for key, rows in expired.items())), gone
 
 
 def _cut(loss: Loss, first: int, last: int) -> Loss:

@@ -5,13 +5,14 @@ and epoch; mini-partitions of a file are released one by one; frontiers. 3: chec
 upper, epoch and generation, and rows that wait are those of a node of their own. 5: records by the types of their fields,
 files and segments as arrays. 6: what tables are partitioned by is always in the plan file. 7: a manifest names its epoch,
 which has taken the place of the plan file, and the folders that are kept apart. 8: an epoch says the cohort of its queries.
+9: files of results with parts of several queries, which go by number; the name of the checkpoint.
 """
 
 from __future__ import annotations
 
 from headrace.errors import CheckpointError
 
-FORMAT = 8
+FORMAT = 9
 
 
 def check_format(uri: str, found: object) -> None:

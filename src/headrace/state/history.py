@@ -1,8 +1,8 @@
 """The history of a checkpoint: what old manifests named, on pages of many versions each.
 
 A run of months commits millions of versions, and results are read over all of them. So versions are moved, oldest
-first, from manifests onto *pages*: the page `history/<first>-<last>-<edition>.json` says for each query and stream which
-files hold the rows of the versions first..last. A page, like a manifest, is published in one step and never changes.
+first, from manifests onto *pages*: the page `history/<first>-<last>-<edition>.json` says which files hold the
+rows that the versions first..last have put out. A page, like a manifest, is published in one step and never changes.
 Small pages are later merged into one of the whole range, and a page whose files have expired is written anew as its
 next edition. So at any moment several pages may tell of a version, and its manifest too; `follow` picks one way
 through all of them, the fewest and newest pages first. What it does not pick is *superseded*: readers that
@@ -14,11 +14,12 @@ What was lost (a manifest that the disk damaged) is said on the page that takes 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from headrace.state.format import FORMAT
-from headrace.state.record import ResultFile
+from headrace.state.outputs import Kind, OutputFile, PartKey
 from headrace.state.sealed_lines import Damaged, Record, Row, check_head, decode_line, open_lines, seal_lines
 
 FOLDER = "history"
@@ -46,17 +47,22 @@ class PageName:
 class KeptFile(Row, frozen=True):
     """A file with rows of the versions first..last, the last of them committed at `until`."""
 
-    file: ResultFile
+    file: OutputFile
     first: int
     last: int
     until: float
 
 
-class KeptOutputs(Row, frozen=True):
-    """The files of one query, or of the late rows of one stream, in order; `expired` rows were before them."""
+class Expired(NamedTuple):
+    """How many rows of a query or stream were before what a page has of it."""
 
-    files: tuple[KeptFile, ...] = ()
-    expired: int = 0
+    number: int
+    kind: Kind
+    rows: int
+
+    @property
+    def key(self) -> PartKey:
+        return PartKey(self.number, self.kind)
 
 
 class Loss(Row, frozen=True):
@@ -69,16 +75,17 @@ class Loss(Row, frozen=True):
 
 @dataclass(frozen=True)
 class HistoryPage:
-    """What the versions of a page have put out."""
+    """What the versions of a page have put out; the files that have rows of a query are in the order of these."""
 
     name: PageName
-    results: dict[str, KeptOutputs] = field(default_factory=dict)
-    late: dict[str, KeptOutputs] = field(default_factory=dict)
+    checkpoint: str
+    files: tuple[KeptFile, ...] = ()
+    expired: tuple[Expired, ...] = ()
     lost: tuple[Loss, ...] = ()
 
-    def files(self) -> Iterator[KeptFile]:
-        for outputs in (*self.results.values(), *self.late.values()):
-            yield from outputs.files
+    def count_expired(self, key: PartKey) -> int:
+        """The rows of a query or stream that are gone from here."""
+        return sum(one.rows for one in self.expired if one.key == key)
 
 
 class _Page(Record, frozen=True):
@@ -86,8 +93,9 @@ class _Page(Record, frozen=True):
     first: int
     last: int
     edition: int
-    results: dict[str, KeptOutputs]
-    late: dict[str, KeptOutputs]
+    checkpoint: str
+    files: tuple[KeptFile, ...]
+    expired: tuple[Expired, ...]
     lost: tuple[Loss, ...]
 
 
@@ -120,7 +128,7 @@ def follow(pages: Iterable[PageName], manifests: Iterable[int]) -> tuple[list[Pa
 def encode_page(page: HistoryPage) -> bytes:
     """The content of a page's file: a line of JSON and its checksum."""
     name = page.name
-    return seal_lines(_Page(FORMAT, name.first, name.last, name.edition, page.results, page.late, page.lost))
+    return seal_lines(_Page(FORMAT, name.first, name.last, name.edition, page.checkpoint, page.files, page.expired, page.lost))
 
 
 def decode_page(data: bytes, name: PageName) -> HistoryPage:
@@ -130,4 +138,4 @@ def decode_page(data: bytes, name: PageName) -> HistoryPage:
     page = decode_line(line, _Page)
     if PageName(page.first, page.last, page.edition) != name:
         raise Damaged("its content is that of another page")
-    return HistoryPage(name, page.results, page.late, page.lost)
+    return HistoryPage(name, page.checkpoint, page.files, page.expired, page.lost)

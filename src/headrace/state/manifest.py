@@ -29,12 +29,12 @@ from typing import TypeVar
 from headrace.errors import CheckpointError
 from headrace.state.disk_faults import join
 from headrace.state.format import check_format
-from headrace.state.history import FOLDER, HistoryPage, KeptOutputs, Loss, PageName, decode_page, follow
+from headrace.state.history import FOLDER, HistoryPage, Loss, PageName, decode_page, follow
+from headrace.state.outputs import FilePart, Kind
 from headrace.state.record import (
     Manifest,
     Mark,
     Outputs,
-    ResultFile,
     StreamState,
     TableFile,
     TableVersion,
@@ -53,7 +53,6 @@ __all__ = [
     "Manifest",
     "ManifestLog",
     "Mark",
-    "ResultFile",
     "StreamState",
     "TableFile",
     "TableVersion",
@@ -68,11 +67,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files of a query or stream in order, and the number of the first row of each, counted since the checkpoint
+    """The parts that a query or stream has, in order, and the number of the first row of each, counted since the checkpoint
     began. Files change when they are merged; the number of a row never does.
     """
 
-    files: list[ResultFile]
+    parts: list[FilePart]
     starts: list[int]
 
 
@@ -87,6 +86,7 @@ class ManifestLog:
         self.store = store
         self._lock = threading.RLock()  # a run's log is read by whoever asks for its results
         self._count = 0
+        self._checkpoint: str | None = None
         self._last: Manifest | None = None
         self._outputs: dict[int, Outputs] = {}
         self._pages: dict[PageName, HistoryPage] = {}
@@ -155,19 +155,19 @@ class ManifestLog:
         """The pages, in order; those that cannot be read are among the faults."""
         return self._settled(lambda: [page for _, page in self._parts() if isinstance(page, HistoryPage)])
 
-    def results(self, query: str, since: int = 0) -> list[ResultFile]:
-        """The result files of a query with rows that versions after `since` have added."""
-        return self.list_results(query, since).files
+    def results(self, query: str, since: int = 0) -> list[FilePart]:
+        """Where the rows of a query are that versions after `since` have added."""
+        return self.list_results(query, since).parts
 
-    def late(self, stream: str, since: int = 0) -> list[ResultFile]:
-        """The files with late and rejected rows of a stream of the versions after `since`."""
-        return self.list_late(stream, since).files
+    def late(self, stream: str, since: int = 0) -> list[FilePart]:
+        """Where the late and rejected rows of a stream are, of the versions after `since`."""
+        return self.list_late(stream, since).parts
 
     def list_results(self, query: str, since: int = 0) -> Listing:
-        return self._settled(lambda: self._listing("results", query, since))
+        return self._settled(lambda: self._listing(Kind.RESULT, query, since))
 
     def list_late(self, stream: str, since: int = 0) -> Listing:
-        return self._settled(lambda: self._listing("late", stream, since))
+        return self._settled(lambda: self._listing(Kind.LATE, stream, since))
 
     def faults(self) -> list[Loss]:
         """Versions whose outputs are out of reach, and why. What is listed is complete but for them."""
@@ -239,23 +239,28 @@ class ManifestLog:
         )
 
     # -- reading the parts --------------------
-    def _listing(self, kind: str, name: str, since: int) -> Listing:
-        files: list[ResultFile] = []
-        starts: list[int] = []
+    def _listing(self, kind: Kind, name: str, since: int) -> Listing:
+        found = Listing([], [])
+        last = self.latest()
+        key = last.numbers.find(kind, name) if last is not None else None
+        if key is None:
+            return found
         position = 0
         for version, part in self._parts():
-            outputs = getattr(part, kind).get(name, ())
-            if isinstance(outputs, KeptOutputs):
-                position += outputs.expired
-                found = [(kept.file, kept.last) for kept in outputs.files]
+            if isinstance(part, HistoryPage):
+                position += part.count_expired(key)
+                files = [(kept.file, kept.last) for kept in part.files]
             else:
-                found = [(file, version) for file in outputs]
-            for file, last in found:
-                if last > since:
-                    files.append(file)
-                    starts.append(position)
-                position += file.rows
-        return Listing(files, starts)
+                files = [(file, version) for file in part.outputs]
+            for file, until in files:
+                mine = file.find(key)
+                if mine is None:
+                    continue
+                if until > since:
+                    found.parts.append(mine)
+                    found.starts.append(position)
+                position += mine.rows
+        return found
 
     def _parts(self) -> Iterator[tuple[int, Outputs | HistoryPage]]:
         """What can be read on the way to the last version, each with its last version."""
@@ -273,6 +278,7 @@ class ManifestLog:
             data = self._content(path_of(version))
             try:
                 self._outputs[version] = decode_outputs(data, version)
+                self._recognize(self._outputs[version].checkpoint)
             except (ValueError, KeyError, TypeError) as error:
                 fault = self._damaged(version, error)
                 if version == self._count:
@@ -286,6 +292,7 @@ class ManifestLog:
             data = self._content(name.path)
             try:
                 self._pages[name] = decode_page(data, name)
+                self._recognize(self._pages[name].checkpoint)
             except (ValueError, KeyError, TypeError) as error:
                 if isinstance(error, OtherFormat):
                     check_format(self.store.uri, error.found)
@@ -330,7 +337,17 @@ class ManifestLog:
         self._count = version
         self._way.append(version)
 
+    def _recognize(self, checkpoint: str) -> None:
+        """Refuse a part of another checkpoint than the one that was opened: what was read and counted so far is of that."""
+        if self._checkpoint not in (None, checkpoint):
+            raise CheckpointError(
+                f"checkpoint {self.store.uri} was deleted and started anew while it was being read; open it again, and read "
+                "its results from their beginning"
+            )
+        self._checkpoint = checkpoint
+
     def _remember(self, manifest: Manifest) -> None:
+        self._recognize(manifest.checkpoint)
         self._outputs[manifest.version] = list_outputs(manifest)
         if self._last is None or self._last.version < manifest.version:
             self._last = manifest
@@ -373,9 +390,6 @@ def path_of(version: int) -> str:
 
 def paths_of(part: Outputs | HistoryPage) -> Iterator[str]:
     """The files that a manifest or page names."""
-    if isinstance(part, HistoryPage):
-        yield from (kept.file.path for kept in part.files())
-        return
-    for files in (*part.results.values(), *part.late.values()):
-        yield from (file.path for file in files)
+    files = [kept.file for kept in part.files] if isinstance(part, HistoryPage) else part.outputs
+    return (file.path for file in files)
 

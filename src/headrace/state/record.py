@@ -17,6 +17,7 @@ import msgspec
 from headrace.progress import NOTHING_KNOWN, NOTHING_SEEN, Frontier, Observation
 from headrace.state.arrow_blocks import Seal
 from headrace.state.format import FORMAT
+from headrace.state.outputs import NO_NUMBERS, FilePart, Kind, Numbers, OutputFile
 from headrace.state.sealed_lines import Damaged, Record, Row, check_head, decode_line, open_lines, seal_lines
 from headrace.state.segment import SegmentMeta
 from headrace.state.split_route import SplitRoute, read_route
@@ -42,15 +43,6 @@ class StreamState(Record, frozen=True):
     def low_watermark(self) -> int | None:
         """The bound on what is still to come, in ticks."""
         return self.frontier.bound if self.frontier.is_known else None
-
-
-class ResultFile(Row, frozen=True):
-    """A file of results or late rows, relative to the store; `crc` is the checksum of its footer (`result_parquet`)."""
-
-    path: str
-    rows: int
-    bytes: int
-    crc: int = 0
 
 
 class TableFile(Row, frozen=True):
@@ -105,16 +97,14 @@ class Mark(Record, frozen=True):
     cut: bool = False
 
 
-Files = dict[str, tuple[ResultFile, ...]]
-
-
 @dataclass(frozen=True)
 class Manifest:
     """The state of a query set after one committed batch.
 
-    `version` counts 1, 2, …; `batch_id` is the last batch of Spark it covers (-1: none). `streams` is
-    cumulative, `segments` is all live state, while `results` (by query) and `late` (by stream) are only what
-    this batch added. `promises` say of every query what none of its later results can have: one below the bound on a column
+    `checkpoint` is the name that the first version gave the checkpoint, for ever and at random: who knows it sees whether the
+    checkpoint was started anew. `version` counts 1, 2, …; `batch_id` is the last batch of Spark it covers (-1: none).
+    `streams` is cumulative, `segments` is all live state, while `outputs` are only what this batch added; whose they are is
+    said by `numbers`. `promises` say of every query what none of its later results can have: one below the bound on a column
     that carries progress, and for windows one whose last tick, `window_end - 1`, is below it. Rows that break what their stream
     declares pass through a query that only selects them; of nothing else can such a result come.
     """
@@ -126,8 +116,7 @@ class Manifest:
     route: SplitRoute
     slots: int
     segments: tuple[SegmentMeta, ...]
-    results: Files
-    late: Files
+    outputs: tuple[OutputFile, ...]
     report: dict[str, Any]
     created_at: float
     flush: bool = False
@@ -138,9 +127,20 @@ class Manifest:
     waiting: dict[int, WaitingPid] = field(default_factory=dict)  # mini-partitions that are behind
     marks: dict[int, Mark] = field(default_factory=dict)  # by version
     folders: tuple[str, ...] = ()  # of sources that are kept apart, in the order of their numbers
-    promises: dict[str, dict[str, Frontier]] = field(
-        default_factory=dict
-    )  # query -> column -> what will not come any more
+    # query -> column -> what will not come any more
+    promises: dict[str, dict[str, Frontier]] = field(default_factory=dict)
+    checkpoint: str = ""
+    numbers: Numbers = NO_NUMBERS
+
+    @property
+    def results(self) -> dict[str, tuple[FilePart, ...]]:
+        """What this batch added for each query."""
+        return self.numbers.name_parts(Kind.RESULT, self.outputs)
+
+    @property
+    def late(self) -> dict[str, tuple[FilePart, ...]]:
+        """The late and unusable rows of each stream that this batch added."""
+        return self.numbers.name_parts(Kind.LATE, self.outputs)
 
     def find_completeness(self, query: str) -> dict[str, int]:
         """By column that carries progress, up to where the results of a query are all there, where anything is known."""
@@ -152,8 +152,8 @@ class Outputs(Record, frozen=True):
 
     format: int
     version: int
-    results: Files
-    late: Files
+    checkpoint: str
+    outputs: tuple[OutputFile, ...]
 
 
 _IN_OUTPUTS = frozenset(Outputs.__struct_fields__)
@@ -177,7 +177,7 @@ def encode(manifest: Manifest) -> bytes:
 
 def list_outputs(manifest: Manifest) -> Outputs:
     """What a version has put out."""
-    return Outputs(FORMAT, manifest.version, manifest.results, manifest.late)
+    return Outputs(FORMAT, manifest.version, manifest.checkpoint, manifest.outputs)
 
 
 def decode_outputs(data: bytes, version: int) -> Outputs:
@@ -201,7 +201,7 @@ def decode(data: bytes, version: int) -> Manifest:
     outputs = _read_outputs(lines[0], version)
     state: Mapping[str, Any] = msgspec.structs.asdict(decode_line(lines[1], _State))
     route = read_route(state["route"])
-    return Manifest(**{**state, "route": route}, version=version, results=outputs.results, late=outputs.late)
+    return Manifest(**{**state, "route": route}, version=version, checkpoint=outputs.checkpoint, outputs=outputs.outputs)
 
 
 def _read_outputs(line: bytes, version: int) -> Outputs:
