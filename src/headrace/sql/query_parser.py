@@ -81,11 +81,12 @@ class QueryParser(SparkParser):
         text = call.sql(dialect="spark", unsupported_level=ErrorLevel.IGNORE)
         there = Counter(_spell(t) for t in _leaves(Spark().tokenize(text)))
         joined = _letters(text)
+        has_group = call.find(exp.RegexpExtract, exp.RegexpExtractAll) is not None  # whose default, 1, is left out
         for token in _leaves(tokens):
             word = _spell(token)
             if token.text in _DEFAULTS or token.text.upper() in _TRIM:
                 continue
-            if token.text == "1" and call.find(exp.RegexpExtract, exp.RegexpExtractAll):
+            if token.text == "1" and has_group:
                 continue
             if there[word] > 0:
                 there[word] -= 1
