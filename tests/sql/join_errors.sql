@@ -56,3 +56,15 @@ SELECT count(*) AS n [RANGE 4 MINUTES] FROM tcp [RANGE 8 MINUTES]
 -- SqlError: query q: a query has one window, behind its stream or behind what it computes
 --   line 1: SELECT count(*) AS n [RANGE 4 MINUTES] FROM tcp [RANGE 8 MINUTES]
 --                                                            ^^^^^^^^^^^^^^^
+
+-- # a window behind the stream and one behind the aggregate, beside EXISTS
+SELECT count(*) AS n [RANGE 8 MINUTES] FROM tcp [RANGE 4 MINUTES] WHERE EXISTS (SELECT 1 FROM udp WHERE udp.ts = tcp.ts)
+-- =>
+-- SqlError: query q: a query has one window, behind its stream or behind what it computes
+--   line 1: SELECT count(*) AS n [RANGE 8 MINUTES] FROM tcp [RANGE 4 MINUTES] WHERE EXISTS (SELECT 1 FROM udp WHERE udp.ts = tcp.ts)
+--                                                            ^^^^^^^^^^^^^^^
+
+-- # a window that bounds nothing, beside EXISTS
+SELECT tcp.ts FROM tcp [RANGE 4 MINUTES] WHERE EXISTS (SELECT 1 FROM udp WHERE udp.ts = tcp.ts)
+-- =>
+-- PlanError: query q: a window with nothing to aggregate: add GROUP BY, an aggregate or DISTINCT, or leave the window out

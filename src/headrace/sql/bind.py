@@ -282,8 +282,7 @@ class Binder:
         source = items[0].relation
         if len(items) > 1 or subselects:
             streams = [i for i in items if not is_looked_up(i)]
-            one = len(streams) == 1 and (clause is None or not subselects)
-            own = streams[0].node.args.get("stream_window") if one else None
+            own = streams[0].node.args.get("stream_window") if len(streams) == 1 else None
             source, select = self._join(select, items, subselects)
             alias = ""
         if clause is not None and own is not None:

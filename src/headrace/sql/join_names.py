@@ -29,6 +29,7 @@ class FromItem:
     kind: JoinKind = JoinKind.INNER  # how it is joined to those before it
     on: exp.Expr | None = None
     using: tuple[str, ...] = ()
+    in_where: bool = False  # it is what EXISTS or IN reads
 
     def flat(self, column: str) -> str:
         """The name of a column of this item in the join."""

@@ -65,6 +65,8 @@ def add_time_clauses(
     of which nothing is said are joined by window.
     """
     clauses, unit = _clauses(items, fail_at), items[0].relation.unit
+    if any(item.in_where for item in items):  # brackets are about what FROM joins, or about what the query computes
+        clauses = [None for _ in items]
     for clause in clauses:
         if clause is not None and not clause.tumbling and clause.slide is None and (clause.origin or clause.align != "start"):
             what = "a RANGE alone says how long rows stay, from each row on: it has no ORIGIN and no ALIGN"

@@ -83,5 +83,5 @@ def gather_subselects(
             )
         if isinstance(condition, exp.Not):
             condition.set("this", test)
-        found.append((condition, item, inner.args["where"].this if inner.args.get("where") else None))
+        found.append((condition, replace(item, in_where=True), inner.args["where"].this if inner.args.get("where") else None))
     return found
