@@ -40,7 +40,10 @@ def main(count: int, seed: int, depth: int, aggregates: int, show: int) -> None:
     report(found, show)
     while (done := sum(o.verdict in ("equal", "different") for o in found)) < count:
         print(f"{done} compared after {time.time() - started:.0f} s", flush=True)
-        found += comparison.compare([drawer.draw(depth) for _ in range(300)])
+        more = comparison.compare([drawer.draw(depth) for _ in range(300)])
+        if not any(o.verdict in ("equal", "different") for o in more):
+            raise click.ClickException("nothing of 300 could be compared: has Spark ended?")
+        found += more
     report(found, show)
     print(f"{time.time() - started:.0f} s")
     spark.stop()
