@@ -30,8 +30,6 @@ from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import check_graph
 from headrace.optimizer.choose_reader import may_read_in_tasks
 from headrace.optimizer.costly_windows import find_costly_windows
-from headrace.partitioning.advise_partitioning import advise_graph
-from headrace.partitioning.plan_cost import RateStatistics
 from headrace.physical.declare_aggregate import make_aggregate
 from headrace.physical.duck_typer import check_types
 from headrace.program.limits import SHIPPED, Limits
@@ -66,17 +64,20 @@ class Session:
         conf: Mapping[str, str] | None = None,
         balance: str | None = None,
         partition_by: str | None = None,
+        rates_from: str | Path | None = None,
         defer: str | None = None,
         share: str | None = None,
         allow_functions: str | Sequence[str] = (),
         limits: Limits = SHIPPED,
     ) -> None:
-        """`allow_functions`: functions that texts may call although they reach the machine, its files or the session, or are an
+        """`rates_from`: a checkpoint whose last batches measured what the tables of a new one are placed by.
+        `allow_functions`: functions that texts may call although they reach the machine, its files or the session, or are an
         extension's of Spark, like 'java_method, input_file_name'. `limits` are the sizes at which a run takes another way to the
         same answer; tests make them small.
         """
         wait = parse_defer(defer) if defer is not None else None
-        self._options = RunOptions(slots, balance or BALANCE, partition_by, wait, share, limits=limits)
+        rates = None if rates_from is None else str(rates_from)
+        self._options = RunOptions(slots, balance or BALANCE, partition_by, rates, wait, share, limits=limits)
         self._spark, self._master, self._conf = spark, master, dict(conf or {})
         self._checkpoint = None if checkpoint is None else str(checkpoint)
         self._user: dict[str, UserAggregate] = {}
@@ -153,8 +154,9 @@ class Session:
     def check(self, to_run: bool = True) -> None:
         """Refuse what can be refused before Spark starts: types that do not fit; `to_run`, sources that are not there, or that
         Spark will not have (else they are warned of), and values of options that are not there; a checkpoint that is a
-        file. Warn of windows that will cost much, and of passwords in plain text.
+        file, or others' rates that cannot be had. Warn of windows that will cost much, and of passwords in plain text.
         """
+        from headrace.coordinator.measured_rates import find_rates
         from headrace.sources.source_path import check_sources, check_values, list_written_secrets
 
         check_sources(self.graph, self._bases, to_run)
@@ -171,10 +173,11 @@ class Session:
                 warnings.warn(str(error), RuntimeWarning, stacklevel=2)
         for sentence in (*find_costly_windows(self.graph), *list_written_secrets(self.graph)):
             warnings.warn(sentence, RuntimeWarning, stacklevel=2)
-        if self._checkpoint is not None:
-            store = Store.open(self._checkpoint)
-            if store.is_local and os.path.exists(store.uri) and not os.path.isdir(store.uri):
-                raise CheckpointError(f"checkpoint {store.uri} is a file; expected a directory, or a path where none is yet")
+        store = self._open_store()
+        if store is not None and store.is_local and os.path.exists(store.uri) and not os.path.isdir(store.uri):
+            raise CheckpointError(f"checkpoint {store.uri} is a file; expected a directory, or a path where none is yet")
+        if to_run and self._options.rates_from is not None:
+            find_rates(store, self.graph, self._options.rates_from)
 
     def check_installed(self, name: str, format: str) -> None:
         """Refuse a source that the Spark which is to be started will surely not have."""
@@ -271,25 +274,22 @@ class Session:
         """
         from headrace.coordinator.explain_set import explain_set
 
-        store = Store.open(self._checkpoint) if self._checkpoint is not None else None
-        by = self._options.partition_by
-        text = explain_set(self.graph, self._user, self._bases, store, by, format, verbose)
+        by, rates = self._options.partition_by, self._options.rates_from
+        text = explain_set(self.graph, self._user, self._bases, self._open_store(), by, rates, format, verbose)
         return PlanPage(text) if format == "html" else PlanText(text)
 
-    def _read_rates(self) -> RateStatistics | None:
-        """What the last batches of this session's checkpoint measured."""
-        from headrace.coordinator.measured_rates import read_measured_rates
-
-        return read_measured_rates(Store.open(self._checkpoint), self.graph) if self._checkpoint else None
+    def _open_store(self) -> Store | None:
+        return Store.open(self._checkpoint) if self._checkpoint is not None else None
 
     @checked
     def advise(self, by: str | None = None) -> str:
         """Which partitioning to ask of the sources, a topic's key or the hardware, and what each query would pay under it;
         also under one of your own, like 'srcIP, destIP' or, with several streams, 'tcp: srcIP; udp: address'. With a
-        checkpoint, by what its last batches measured.
+        checkpoint, or `rates_from` one, by what its last batches measured.
         """
-        measured = self._read_rates()
-        return PlanText("\n".join(advise_graph(self.graph, by, measured)) + "\n")
+        from headrace.coordinator.explain_set import advise_set
+
+        return PlanText(advise_set(self.graph, self._open_store(), by, self._options.rates_from))
 
     @checked
     def start(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.errors import OptionError
 from headrace.program.limits import Limits
 from headrace.session import Session
 from headrace.testing import LocalRun
@@ -93,7 +94,7 @@ def test_measured_rates_place_new_tables(tmp_path: Path, busy: str, by: str) -> 
     run.close()
     after = json.loads(Session(checkpoint=tmp_path).sql(script).explain("json"))
     said_of = {t["label"]: t["numbers"] for t in after["tables"]}
-    assert said_of["s by a, b"] == "partitioned so since it was new, by rates measured in 2 batches: state stays where it is"
+    assert said_of["s by a, b"] == "partitioned so since it was new, by rates measured in 2 batches by the clock: state stays where it is"
 
 
 @BUSY
@@ -155,5 +156,71 @@ def test_what_was_chosen_before_a_kill_stays(tmp_path: Path) -> None:
     fresh.close()
     again = LocalRun(STREAMS + FIRST + NEW, slots=2, path=str(tmp_path))
     assert find_keys(again, "of_s") == ("b",)
-    assert again.driver.epoch.record.placed["of_s"].numbers == "measured in 2 batches"
+    assert again.driver.epoch.record.placed["of_s"].numbers == "measured in 2 batches by the clock"
     again.close()
+
+
+@BUSY
+def test_a_new_checkpoint_is_placed_by_an_old_one(tmp_path: Path, busy: str, by: str) -> None:
+    """Its tables are placed as if they were added to the old one; the record says whose numbers they are, and a restart keeps
+    them.
+    """
+    old, new = tmp_path / "old", tmp_path / "new"
+    measure(old, busy)
+    said = Session(checkpoint=new, rates_from=old).sql(STREAMS + NEW).explain()
+    assert said.count(f"partitioned so by rates measured in 2 batches by the clock of {old}\n") == 2
+    run = LocalRun(STREAMS + NEW, slots=2, path=str(new), rates_from=str(old))
+    assert find_keys(run, "of_s") == find_keys(run, "of_u") == (by,)
+    push(run, 0, busy)
+    run.change(add="CREATE QUERY more AS SELECT b, count(*) AS n FROM s [RANGE 10] GROUP BY b;")  # by its own numbers
+    push(run, 10, busy)
+    run.close()
+    run = LocalRun(STREAMS + NEW, slots=2, path=str(new))
+    assert find_keys(run, "of_s") == (by,)
+    assert run.driver.epoch.record.placements["of_s"]["numbers"] == f"measured in 2 batches by the clock of {old}"
+    run.close()
+
+
+def test_borrowed_rates_change_no_answer(tmp_path: Path) -> None:
+    """The same rows on a checkpoint that is partitioned by what another measured, and on one that is not."""
+    measure(tmp_path / "old", "u")
+    found = []
+    for name, rates_from in (("new", str(tmp_path / "old")), ("plain", None)):
+        run = LocalRun(STREAMS + NEW, slots=2, path=str(tmp_path / name), rates_from=rates_from)
+        for start in (0, 10, 20):
+            push(run, start, "s")
+        run.flush()
+        found.append(({q: run.rows(q) for q in QUERIES}, find_keys(run, "of_s")))
+        run.close()
+    assert found[0][0] == found[1][0]
+    assert all(found[0][0].values())
+    assert found[0][1] != found[1][1]
+
+
+def test_rates_that_cannot_be_had_are_refused(tmp_path: Path) -> None:
+    """No checkpoint, one without a row, one of other streams, and a new one that is none: before anything is written."""
+    other = STREAMS.replace("b INT", "b INT, c INT")
+    measure(tmp_path / "old", "s")
+    measure(tmp_path / "begun", "s")
+    run = LocalRun(STREAMS + FIRST, path=str(tmp_path / "empty"))
+    run.push()
+    run.close()
+    (tmp_path / "folder").mkdir()
+    refused = [
+        ("nowhere", "new", STREAMS, "nowhere: that is no checkpoint"),
+        ("folder", "new", STREAMS, "folder: that is no checkpoint"),
+        ("empty", "new", STREAMS, "empty: its last batches have measured nothing"),
+        ("old", "new", other, "old: it has none of the streams s, u with the columns they have here"),
+        ("old", "begun", STREAMS, "begun has begun: its tables are partitioned for good"),
+    ]
+    for rates_from, checkpoint, streams, message in refused:
+        paths = {"checkpoint": tmp_path / checkpoint, "rates_from": tmp_path / rates_from}
+        files = streams.replace("'memory'", f"'json' OPTIONS (path '{tmp_path}')")
+        session = Session(**paths).sql(files + FIRST)  # type: ignore[arg-type]
+        for ask in (session.check, session.explain, session.advise):
+            with pytest.raises(OptionError, match=message):
+                ask()
+        with pytest.raises(OptionError, match=message):
+            LocalRun(streams + FIRST, path=str(tmp_path / checkpoint), rates_from=str(tmp_path / rates_from))
+    assert not (tmp_path / "nowhere").exists()
+    assert not list((tmp_path / "folder").iterdir())

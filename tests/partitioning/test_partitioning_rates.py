@@ -41,7 +41,7 @@ def test_measured_rows_are_those_that_came(tmp_path: Path) -> None:
     run = run_batches(tmp_path, CONFLICT, 4)
     known = read_measured_rates(run.store, run.graph)
     assert known is not None
-    assert known.origins == dict.fromkeys(["s", "few", "many", "by_a", "by_b"], "measured in 5 batches")
+    assert known.origins == dict.fromkeys(["s", "few", "many", "by_a", "by_b"], "measured in 5 batches by the clock")
     rates = describe_workload(run.graph, statistics=known).rates
     for query in run.graph.queries:
         assert rates[query].rows / known.rows["s"] == pytest.approx(len(run.rows(query)) / 240)
@@ -88,7 +88,7 @@ def test_only_the_last_batches_count(tmp_path: Path) -> None:
     run = run_batches(tmp_path, CONFLICT, 2)
     known = read_measured_rates(run.store, run.graph, last=2)
     assert known is not None
-    assert set(known.origins.values()) == {"measured in 2 batches"}
+    assert set(known.origins.values()) == {"measured in 2 batches by the clock"}
 
 
 def test_a_new_checkpoint_has_measured_nothing(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_declared_rates_count_where_nothing_was_measured(tmp_path: Path) -> None
     assert "  s: 600 rows, declared; 20 B each, from its types" in said
     assert "few: 60 rows, 0.1 of its input assumed; 40 B each, 8 B a column assumed" in said
     run_batches(tmp_path, CONFLICT, 1)
-    assert "rows, measured in 2 batches; 20 B" in Session(checkpoint=tmp_path).sql(script).advise()
+    assert "rows, measured in 2 batches by the clock; 20 B" in Session(checkpoint=tmp_path).sql(script).advise()
 
 
 @pytest.mark.parametrize(
@@ -200,3 +200,70 @@ def test_the_command_line_reads_a_checkpoint(tmp_path: Path) -> None:
         done = CliRunner().invoke(main, [*command, str(file), "--checkpoint", str(tmp_path / "out")])
         assert done.exit_code == 0, done.output
         assert "measured in 3 batches" in done.output
+
+
+TIMED = """
+CREATE STREAM s (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 0 SECONDS FROM 'memory';
+CREATE STREAM u (ts TIMESTAMP, a INT) PROGRESSING ON ts SLACK 0 SECONDS FROM 'memory';
+CREATE QUERY of_s AS SELECT a, count(*) AS n FROM s [RANGE 10 SECONDS] GROUP BY a;
+CREATE QUERY of_u AS SELECT a, count(*) AS n FROM u [RANGE 10 SECONDS] GROUP BY a;
+"""
+
+
+def replay(path: Path, batches: int, **steps: int) -> LocalRun:
+    """Batches of 30 rows of each stream, whose times rise by so many seconds from row to row."""
+    run = LocalRun(TIMED, slots=2, path=str(path))
+    for batch in range(batches):
+        numbers = range(30 * batch, 30 * batch + 30)
+        run.push(**{name: [(i * step * 1_000_000, i % 3) for i in numbers] for name, step in steps.items()})
+    run.close()
+    return run
+
+
+def test_a_rate_is_of_the_time_of_its_stream(tmp_path: Path) -> None:
+    """As many rows in the same batches, of a minute and of an hour: by the clock they are the same, and the one is sixty times
+    the other. The rows of the first batch came before the first time that is known.
+    """
+    run = replay(tmp_path, 4, s=1, u=60)
+    known = read_measured_rates(run.store, run.graph)
+    assert known is not None
+    assert known.rows == {"s": pytest.approx(EPOCH), "u": pytest.approx(EPOCH / 60)}
+    assert set(known.origins.values()) == {"measured in 4 batches"}
+    rates = describe_workload(run.graph, statistics=known).rates
+    assert rates["of_s"].rows == pytest.approx(EPOCH * len(run.rows("of_s")) / 120)
+    assert rates["of_u"].rows == pytest.approx(EPOCH / 60 * len(run.rows("of_u")) / 120)
+
+
+def test_the_batch_before_the_last_ones_tells_where_their_time_began(tmp_path: Path) -> None:
+    run = replay(tmp_path, 4, s=1, u=60)
+    for last in (1, 2):
+        known = read_measured_rates(run.store, run.graph, last)
+        assert known is not None
+        assert known.rows == {"s": pytest.approx(EPOCH), "u": pytest.approx(EPOCH / 60)}
+        assert set(known.origins.values()) == {f"measured in {last} batch{'es' if last > 1 else ''}"}
+
+
+def test_a_first_batch_alone_is_measured_by_the_clock(tmp_path: Path) -> None:
+    """Where its time began is not known."""
+    run = replay(tmp_path, 1, s=1, u=60)
+    known = read_measured_rates(run.store, run.graph)
+    assert known is not None
+    assert known.rows["s"] == known.rows["u"] > EPOCH
+    assert set(known.origins.values()) == {"measured in 1 batch by the clock"}
+
+
+def test_a_new_checkpoint_is_weighed_by_an_old_one(tmp_path: Path) -> None:
+    """Advice, explain and the command line say the same as of the old checkpoint, and whose numbers they are."""
+    run_batches(tmp_path / "old", CONFLICT, 3)
+    file = tmp_path / "set.sql"
+    file.write_text(STREAM + CONFLICT)
+    old, new = str(tmp_path / "old"), str(tmp_path / "new")
+    session = Session(checkpoint=new, rates_from=tmp_path / "old").sql(STREAM + CONFLICT)
+    for said in (session.advise(), Session(rates_from=old).sql(STREAM + CONFLICT).advise()):
+        assert "partition s by b\n" in said
+        assert f"rows, measured in 4 batches by the clock of {old};" in said
+    assert "chosen: s by {b}" in session.explain(verbose=True)
+    for command in (["advise"], ["explain", "--verbose"]):
+        done = CliRunner().invoke(main, [*command, str(file), "--rates-from", old])
+        assert done.exit_code == 0, done.output
+        assert f"measured in 4 batches by the clock of {old};" in done.output

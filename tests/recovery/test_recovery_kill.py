@@ -187,7 +187,7 @@ def test_tables_placed_by_what_was_measured_survive_kills(tmp_path: Path) -> Non
         placed.append(json.loads(newest.read_text())["placements"]["few"])
     assert kills
     assert placed[0] == placed[1]
-    assert placed[0]["keys"] == [1] and placed[0]["numbers"] == "measured in 3 batches"
+    assert placed[0]["keys"] == [1] and placed[0]["numbers"] == "measured in 3 batches by the clock"
     found = []
     for name in ("fine", "ck"):
         run = LocalRun(FIRST + ADDED, slots=2, path=str(tmp_path / name))

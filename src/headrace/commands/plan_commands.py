@@ -7,12 +7,17 @@ from pathlib import Path
 
 import click
 
+from headrace.commands.command_options import read_checkpoint
 from headrace.commands.read_script import read_session
 from headrace.commands.reported import Reported
 
 _MEASURED = click.option(
     "--checkpoint", metavar="DIR", type=click.Path(exists=True, file_okay=False),
     help="Weigh partitionings by what the last batches there have measured.",
+)  # fmt: skip
+_BORROWED = click.option(
+    "--rates-from", metavar="DIR", callback=read_checkpoint,
+    help="Weigh them by what another checkpoint has measured, as a new run with this option would.",
 )  # fmt: skip
 _ALLOWED = click.option(
     "--allow-functions", metavar="NAMES",
@@ -28,6 +33,7 @@ _ALLOWED = click.option(
 @click.option("--verbose", "-v", is_flag=True, help="Also show what was weighed to partition streams, and the SQL of every step.")
 @click.option("--partition-by", metavar="KEYS", help="Show the plan of a run with this option: 'srcIP, destIP'.")
 @_MEASURED
+@_BORROWED
 @_ALLOWED
 def explain(
     file: Path,
@@ -35,6 +41,7 @@ def explain(
     verbose: bool,
     partition_by: str | None,
     checkpoint: str | None,
+    rates_from: str | None,
     allow_functions: str | None,
 ) -> None:
     """Show how the queries of FILE would run together, without running them: what is read and how progress is
@@ -49,7 +56,7 @@ def explain(
       headrace explain queries.sql --format dot | dot -Tsvg > plan.svg
       headrace explain queries.sql --format html > plan.html
     """
-    session = read_session(file, checkpoint, allow_functions, partition_by)
+    session = read_session(file, checkpoint, allow_functions, partition_by, rates_from)
     session.check(to_run=False)  # what `run` will be given is not known, nor whether the data is there yet
     if format_ == "html":
         from headrace.report.page import render_plan_page
@@ -63,8 +70,11 @@ def explain(
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--by", metavar="KEYS", help="A partitioning to compare: 'srcIP, destIP', or 'tcp: srcIP; udp: address'.")
 @_MEASURED
+@_BORROWED
 @_ALLOWED
-def advise(file: Path, by: str | None, checkpoint: str | None, allow_functions: str | None) -> None:
+def advise(
+    file: Path, by: str | None, checkpoint: str | None, rates_from: str | None, allow_functions: str | None
+) -> None:
     """Recommend how to partition the sources of FILE: the key of a topic, the layout of files, what hardware splits by.
 
     For every join and aggregation of the queries this says which partitionings it can run on without moving rows between
@@ -72,7 +82,7 @@ def advise(file: Path, by: str | None, checkpoint: str | None, allow_functions: 
     out evenly (round robin), under the recommended partitioning, and under one you propose with --by. Where a query is
     not served it pays for its input; where it is, only for its results. What streams declare (PARTITIONED BY,
     PARTITIONABLE BY) is respected. Rates and selectivities are assumed, unless streams declare them (RATE) or --checkpoint
-    names a run that measured them; then each number is printed with where it comes from.
+    or --rates-from names a run that measured them; then each number is printed with where it comes from.
 
     KEYS are columns or expressions over them. Without a stream's name before a colon they are for every stream that has
     the columns.
@@ -84,4 +94,5 @@ def advise(file: Path, by: str | None, checkpoint: str | None, allow_functions: 
       headrace advise queries.sql --by 'tcp: srcIP & 0xFFFFFF00; udp: address'
       headrace advise queries.sql --checkpoint out/netmon
     """
-    click.echo(read_session(file, checkpoint, allow_functions).advise(by), nl=False)
+    session = read_session(file, checkpoint, allow_functions, rates_from=rates_from)
+    click.echo(session.advise(by), nl=False)

@@ -33,7 +33,11 @@ def read_statements(file: Path, text: str) -> list[Statement]:
 
 
 def read_session(
-    file: Path, checkpoint: str | None = None, allow_functions: str | None = None, partition_by: str | None = None
+    file: Path,
+    checkpoint: str | None = None,
+    allow_functions: str | None = None,
+    partition_by: str | None = None,
+    rates_from: str | None = None,
 ) -> Session:
     """The streams and queries of a file, for commands that start no Spark."""
     from headrace.session import Session
@@ -44,6 +48,8 @@ def read_session(
     for one in read_statements(file, text):
         if isinstance(one, CreateStream):
             columns_of(one)  # without Spark, or not at all
-    session = Session(checkpoint=checkpoint, allow_functions=allow_functions or (), partition_by=partition_by)
+    session = Session(
+        checkpoint=checkpoint, allow_functions=allow_functions or (), partition_by=partition_by, rates_from=rates_from
+    )
     session.sql(text, base=file.parent)
     return session

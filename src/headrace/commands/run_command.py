@@ -60,6 +60,8 @@ KEPT_REPORTS = 20_000  # of a run, for its page
               "all everybody may read it.  [default: nobody]")  # fmt: skip
 @click.option("--partition-by", metavar="KEYS",
               help="Partition state by this where it serves, e.g. 'srcIP, destIP'.  [default: by what is best]")  # fmt: skip
+@click.option("--rates-from", metavar="DIR", callback=read_checkpoint,
+              help="Place the state of a new checkpoint by what the last batches of the one in DIR measured.")  # fmt: skip
 @click.option(
     "--sink", "sinks", multiple=True, callback=read_sinks, metavar="SINK",
     help="Also give each query's new results to: console, csv:DIR, json:DIR, parquet:DIR; DIR may be a URI such as "
@@ -92,6 +94,7 @@ def run(
     defer: str | None,
     share: str | None,
     partition_by: str | None,
+    rates_from: str | None,
     sinks: tuple[str, ...],
     allow_functions: str | None,
     retain: str | None,
@@ -152,6 +155,7 @@ def run(
         conf=settings | {k: v for k, v in asked.items() if v},
         balance=balance,
         partition_by=partition_by,
+        rates_from=rates_from,
         defer=defer,
         share=share,
         allow_functions=allow_functions or (),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.coordinator.epoch_record import EpochRecord, find_lost_tables, load_record
-from headrace.coordinator.measured_rates import read_measured_rates
+from headrace.coordinator.measured_rates import borrow_rates, read_measured_rates
 from headrace.coordinator.reconcile_set import reconcile
 from headrace.errors import CheckpointError
 from headrace.logical.graph import Graph
@@ -27,10 +27,18 @@ def continue_settings(
     record: EpochRecord,
     graph: Graph,
     measured_batches: int = SHIPPED.measured_batches,
+    rates_from: str | None = None,
 ) -> Settings:
-    """What the plan of `graph` takes from the checkpoint: `old` is its record, `record` the same with what is new."""
+    """What the plan of `graph` takes from the checkpoint: `old` is its record, `record` the same with what is new. A new one
+    takes the rates that `rates_from` measured.
+    """
     settled = max(old.cohorts.values(), default=-1) if old is not None else -1
     grown = old is not None and record.queries.keys() != old.queries.keys()
+    measured = None
+    if old is None and rates_from is not None:
+        measured = borrow_rates(rates_from, graph, measured_batches)
+    elif grown:
+        measured = read_measured_rates(store, graph, measured_batches)
     return Settings(
         pids=record.pids,
         cohorts=record.cohorts,
@@ -39,7 +47,7 @@ def continue_settings(
         partition_by=record.partition_by,
         by_folder=None if record.by_folder is None else frozenset(record.by_folder),
         placements=record.placed,
-        measured=read_measured_rates(store, graph, measured_batches) if grown else None,
+        measured=measured,
         settled=settled,
     )
 

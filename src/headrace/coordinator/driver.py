@@ -33,6 +33,7 @@ from headrace.coordinator.epoch_record import load_record
 from headrace.coordinator.folder_watch import FolderWatch
 from headrace.coordinator.housekeeping import Housekeeping
 from headrace.coordinator.input_watch import InputWatch
+from headrace.coordinator.measured_rates import check_new
 from headrace.coordinator.reconcile_set import take_over
 from headrace.coordinator.run_options import Engine, RunOptions
 from headrace.coordinator.slot_follower import SlotFollower
@@ -324,6 +325,8 @@ def open_driver(store: Store, graph: Graph, engine: Engine, options: RunOptions)
     try:
         log = ManifestLog(store)
         latest = log.latest()
+        if options.rates_from is not None:
+            check_new(store, latest)
         old = load_record(store, latest)
         if latest is None:
             take_over(store, old, graph)

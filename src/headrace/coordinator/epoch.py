@@ -58,7 +58,7 @@ def plan_epoch(
     limits = options.limits
     record = reconcile(store, old, graph, engine.time_zone, options.partition_by, limits.mini_partitions)
     graph = restore_order(graph, record, functions)
-    settings = continue_settings(store, old, record, graph, limits.measured_batches)
+    settings = continue_settings(store, old, record, graph, limits.measured_batches, options.rates_from)
     settings = replace(settings, user=functions, spark_reads=engine.spark_reads, folders=engine.folders)
     if settings.by_folder is None:
         settings = replace(settings, by_folder=engine.by_folder, flat=engine.flat)

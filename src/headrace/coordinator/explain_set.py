@@ -1,4 +1,4 @@
-"""EXPLAIN of a registered set: the plan that a run would have, on its checkpoint if that can be continued."""
+"""EXPLAIN and advice of a registered set: the plan that a run would have, on its checkpoint if that can be continued."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from headrace.coordinator.continue_plan import preview_plan
-from headrace.coordinator.measured_rates import read_measured_rates
+from headrace.coordinator.measured_rates import find_rates
 from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, Settings, optimize
 from headrace.optimizer.explain_plan import explain_plan
-from headrace.partitioning.advise_partitioning import fix_streams
+from headrace.partitioning.advise_partitioning import advise_graph, fix_streams
 from headrace.partitioning.explain_partitioning import explain_partitioning
 from headrace.physical.duck_typer import DuckTyper
 from headrace.physical.explain_program import explain_program
@@ -28,12 +28,14 @@ def explain_set(
     bases: Mapping[str, Path],
     store: Store | None,
     partition_by: str | None,
+    rates_from: str | None = None,
     format: str = "text",
     verbose: bool = False,
 ) -> str:
     """The plan as text, json, dot or html; `verbose` adds what was weighed, and the SQL of every step."""
-    plan, typer = _preview(graph, user, bases, store, partition_by)
-    measured = read_measured_rates(store, graph) if store is not None else None
+    measured = find_rates(store, graph, rates_from)
+    borrowed = measured if rates_from is not None else None
+    plan, typer = _preview(graph, user, bases, store, Settings(partition_by=partition_by, measured=borrowed))
     if format == "html":
         from headrace.report.page import render_plan_page
 
@@ -49,16 +51,21 @@ def explain_set(
     return "\n".join([text, *weighed, "", explain_program(plan, lower(plan))])
 
 
+def advise_set(graph: Graph, store: Store | None, by: str | None, rates_from: str | None) -> str:
+    """Which partitioning to ask of the sources, by what was measured in the checkpoint, or in the one that lends its rates."""
+    return "\n".join(advise_graph(graph, by, find_rates(store, graph, rates_from))) + "\n"
+
+
 def _preview(
     graph: Graph,
     user: Mapping[str, UserAggregate],
     bases: Mapping[str, Path],
     store: Store | None,
-    partition_by: str | None,
+    settings: Settings,
 ) -> tuple[Plan, DuckTyper]:
-    """The plan of a run, and what typed it."""
-    flat, settings = find_flat_streams(graph, bases), Settings(partition_by=partition_by)
+    """The plan of a run, by `settings` if it begins anew, and what typed it."""
+    flat = find_flat_streams(graph, bases)
     if store is not None:
-        graph, settings = preview_plan(store, graph, user, partition_by) or (graph, settings)
+        graph, settings = preview_plan(store, graph, user, settings.partition_by) or (graph, settings)
     typer = DuckTyper(graph, dict(user))
     return optimize(graph, typer, replace(settings, user=user, flat=flat)), typer

@@ -44,6 +44,7 @@ class RunOptions:
     slots: int | str | None = None  # a number, AUTO to let the run choose, or None for as many as the checkpoint has
     balance: str = BALANCE
     partition_by: str | None = None  # what state is partitioned by where it serves
+    rates_from: str | None = None  # checkpoint whose measured rates place the tables of a new one
     defer: int | None = None  # microseconds that rows of a burst may wait; None: not at all
     share: str | None = None  # who else may look into the checkpoint (`state/share.py`)
     retain: float | None = None  # seconds that results are kept; None: for ever
