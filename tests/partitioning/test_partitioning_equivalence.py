@@ -137,7 +137,8 @@ def compare(
     if spark is not None:
         assert answer_in_spark(spark, queries, rows) == expected, "Spark's batch SQL"
     assert answer_in_batches(queries, rows, 3) == expected, "as chosen"
-    assert answer_in_batches(queries, rows, 1, preaggregate=False) == expected, "all in one place"
+    assert answer_in_batches(queries, rows, 1, preaggregate=False) == expected, "all in one slot"
+    assert answer_in_batches(queries, rows, 3, "") == expected, "all in one mini-partition: the partition-agnostic plan"
     for by in forced:
         assert answer_in_batches(queries, rows, 3, by, seed % 2 == 0) == expected, by
 

@@ -99,11 +99,12 @@ def test_a_sub_and_super_pair_of_a_user(slots: int) -> None:
 
 
 @SLOTS
+@pytest.mark.parametrize("by", ["a", ""])
 @pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
-def test_partitions_without_a_partner_are_padded(slots: int, kind: str) -> None:
+def test_partitions_without_a_partner_are_padded(slots: int, kind: str, by: str) -> None:
     """§5.3: rows of a mini-partition that the other side has nothing in come with NULLs, or not at all, in one exchange."""
     text = f"CREATE QUERY j AS SELECT s.a, s.b, u.w FROM s {kind} u ON s.a = u.a AND s.t = u.t;"
-    run = LocalRun(STREAMS + text, slots=slots, partition_by="a")
+    run = LocalRun(STREAMS + text, slots=slots, partition_by=by)
     left = [(1, a, a * 10, 0.0) for a in (1, 2, 3)]
     right = [(1, a, a * 100) for a in (3, 4)]
     run.push(s=left, u=right)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -45,10 +46,10 @@ def test_verbose_text_has_what_was_weighed() -> None:
     assert "    named's join  {dns.address = tcp.srcIP} or coarser\n" in text
     assert "  chosen: dns, tcp by {dns.address = tcp.srcIP}, " in text
     assert "  because: it serves every query; named receives the most, " in text
-    before, after = text.split("  the plan on partitioned streams:\n")
-    assert "    aggregation heavy: once over aggregation flows\n" in before
-    assert "    aggregation heavy: on 2 partitions over aggregation flows\n" in after
-    assert "    join named$1: on 2 partitions over selection tcp, selection dns\n" in after
+    before, after = text.split("  the plan with everything in one place:\n")[1].split("  the plan that runs:\n")
+    assert "    aggregation heavy: in one slot, over super flows\n" in before
+    assert "    aggregation heavy: in every slot, over super flows\n" in after
+    assert "    join named$1: in every slot, over exchange 1 of tcp, exchange 1 of dns\n" in after
 
 
 @pytest.mark.parametrize(
@@ -75,8 +76,10 @@ def test_json_and_dot_have_it_too() -> None:
     assert data["restrictions"] == {"tcp": {"keys": ["destIP"], "fixed": True}}
     assert data["why"].endswith("left out: heavy")
     assert [c["serves"] for c in data["candidates"]] == [["flows"]]
-    assert {n["kind"] for n in data["before"]["nodes"]} == {"source", "merge", "selection", "aggregation"}
-    assert {n["kind"] for n in data["after"]["nodes"]} >= {"sub", "super"}
+    kinds = {"stream", "sub", "exchange", "super", "aggregation"}
+    assert {n["kind"] for n in data["before"]["nodes"]} == {n["kind"] for n in data["after"]["nodes"]} == kinds
+    places = [{n["place"] for n in data[when]["nodes"]} for when in ("before", "after")]
+    assert places == [{"source tasks", "one slot"}, {"source tasks", "every slot"}]
     dot = session.explain(format="dot")
     assert '"p:flows" [label="flows\\n{destIP, srcIP} or coarser", shape=box, style=solid];' in dot
     assert '"p:heavy" [label="heavy\\n{srcIP} or coarser\\nreceives ' in dot
@@ -118,6 +121,14 @@ def test_the_advice_that_the_documentation_shows() -> None:
     assert Session().sql(script).advise("srcIP, destIP") == shown
 
 
+def test_the_plans_that_the_documentation_shows() -> None:
+    """The page has both plans of its own query set, to the letter."""
+    page = (Path(__file__).parents[2] / "docs" / "partitioning.md").read_text(encoding="utf-8")
+    script = page.split("```sql\n")[1].split("```")[0]
+    (shown,) = (text.split("```")[0] for text in page.split("```text\n") if text.startswith("the plan with everything"))
+    assert textwrap.indent(shown, "  ") in Session().sql(script).explain(verbose=True)
+
+
 def test_advice_within_what_is_declared() -> None:
     """It starts with what cannot be changed."""
     lines = advise_graph(make_binder(QUERIES, "PARTITIONED BY (destIP)").graph())
@@ -156,10 +167,23 @@ def test_a_forced_partitioning_is_the_one_that_is_drawn(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert "exchange 2 to t1 by (srcIP)" in found.output or "exchange 2 to t1 by srcIP" in found.output
     assert "chosen: tcp by {destIP, srcIP}" in found.output
-    after = found.output.split("the plan on partitioned streams:")[1]
-    assert "aggregation flows: on 2 partitions" in after and "super heavy: once" in after
+    after = found.output.split("the plan that runs:")[1]
+    assert "    exchange 1 of flows: by srcIP, destIP, over sub flows\n" in after
+    assert "    sub heavy: in every slot, over super flows\n    exchange 2 of heavy: by srcIP, over sub heavy\n" in after
     data = json.loads(Session(partition_by="srcIP, destIP").sql(TCP + FORCED).explain("json"))
     assert data["partitioning"]["chosen"] == {"tcp": ["destIP", "srcIP"]}
+
+
+def test_nothing_can_be_forced(tmp_path: Path) -> None:
+    """--partition-by '' has everything in one place: no set serves a query, and before and after are one plan."""
+    file = tmp_path / "q.sql"
+    file.write_text(TCP + FORCED)
+    found = CliRunner().invoke(explain, [str(file), "--verbose", "--partition-by", ""])
+    assert found.exit_code == 0, found.output
+    assert "partitioned by nothing (one mini-partition)" in found.output
+    assert "  chosen: round robin, " in found.output
+    before, after = found.output.split("  the plan with everything in one place:\n")[1].split("  the plan that runs:\n")
+    assert after.startswith(before)
 
 
 TCP = """CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, destIP INT) PROGRESSING ON ts SLACK 5 SECONDS FROM 'parquet' OPTIONS (path 'data');"""

@@ -62,6 +62,18 @@ def test_a_set_that_serves_nothing_changes_nothing() -> None:
     assert best == forced
 
 
+def test_by_nothing_all_is_in_one_place(tmp_path: Path) -> None:
+    """The partition-agnostic plan is one that runs: source tasks send partial aggregates, and one mini-partition does the rest."""
+    best, _, _ = run_all(FLOWS)
+    forced, reports, run = run_all(FLOWS, partition_by="", path=str(tmp_path / "checkpoint"))
+    assert best == forced
+    assert run.plan.levels == 1
+    assert {t.partition for t in run.plan.tables.values()} == {()}
+    assert all(sum(one.received_bytes > 0 for one in report.slot_loads) <= 1 for report in reports)
+    with pytest.raises(CheckpointError, match="partitioned by nothing, not by 'src'"):
+        LocalRun(STREAM + FLOWS, slots=3, path=str(tmp_path / "checkpoint"), partition_by="src")
+
+
 def test_coarser_keys_are_taken_as_said() -> None:
     """Functions of the keys serve too."""
     best, _, _ = run_all(FLOWS)

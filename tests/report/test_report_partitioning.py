@@ -13,7 +13,7 @@ from test_report_page import check
 import headrace as hr
 from headrace.cli import main
 from headrace.report.page import render_page, render_plan_page
-from headrace.report.partitioning_drawing import draw_distributed, draw_graph, draw_partitioning_section
+from headrace.report.partitioning_drawing import draw_graph, draw_layout, draw_partitioning_section
 
 STREAM = "CREATE STREAM tcp (ts TIMESTAMP, srcIP INT, destIP INT, port INT) PROGRESSING ON ts SLACK 5 SECONDS{} FROM 'memory';"
 FLOWS = """
@@ -76,12 +76,14 @@ def test_round_robin_can_be_chosen() -> None:
 
 
 def test_the_plan_before_and_after() -> None:
-    """Before, queries run once, on what was merged; after, on each of two partitions, and merges come last."""
+    """Before, what source tasks send meets in one slot; after, every slot works, and nothing is done once."""
     data = explain(FLOWS)["partitioning"]
-    before, after = draw_distributed(data["before"]), draw_distributed(data["after"])
-    assert [count_boxes(before, s) for s in ("stream", "query", "shared")] == [2, 0, 3]  # a merge, flows, heavy
-    assert [count_boxes(after, s) for s in ("stream", "query", "shared")] == [2, 4, 1]
-    assert after.count("partition 0") == after.count("partition 1") > 0
+    before, after = draw_layout(data["before"]), draw_layout(data["after"])
+    assert [count_boxes(before, s) for s in ("stream", "query", "shared")] == [1, 1, 3]  # the exchange, flows, heavy
+    assert [count_boxes(after, s) for s in ("stream", "query", "shared")] == [1, 4, 0]
+    assert "to one mini-partition" in before and "by srcIP" in after
+    section = draw_partitioning_section(data)
+    assert section.index(before) < section.index(after)
 
 
 def test_sets_that_bring_nothing_together_have_no_section() -> None:

@@ -31,7 +31,8 @@ _ALLOWED = click.option(
     "--format", "format_", type=click.Choice(["text", "json", "dot", "html"]), default="text", show_default=True
 )
 @click.option("--verbose", "-v", is_flag=True, help="Also show what was weighed to partition streams, and the SQL of every step.")
-@click.option("--partition-by", metavar="KEYS", help="Show the plan of a run with this option: 'srcIP, destIP'.")
+@click.option("--partition-by", metavar="KEYS",
+              help="Show the plan of a run with this option: 'srcIP, destIP'; '' has all in one place.")  # fmt: skip
 @_MEASURED
 @_BORROWED
 @_ALLOWED

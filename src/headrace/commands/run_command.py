@@ -59,7 +59,8 @@ KEPT_REPORTS = 20_000  # of a run, for its page
               help="Who else may read the checkpoint, and run executors on it: the name of a group, or group (your own); with "
               "all everybody may read it.  [default: nobody]")  # fmt: skip
 @click.option("--partition-by", metavar="KEYS",
-              help="Partition state by this where it serves, e.g. 'srcIP, destIP'.  [default: by what is best]")  # fmt: skip
+              help="Partition state by this where it serves, e.g. 'srcIP, destIP'; '' has all in one place.  "
+              "[default: by what is best]")  # fmt: skip
 @click.option("--rates-from", metavar="DIR", callback=read_checkpoint,
               help="Place the state of a new checkpoint by what the last batches of the one in DIR measured.")  # fmt: skip
 @click.option(

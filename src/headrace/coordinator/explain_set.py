@@ -13,6 +13,7 @@ from headrace.logical.graph import Graph
 from headrace.logical.user_aggregate import UserAggregate
 from headrace.optimizer import Plan, Settings, optimize
 from headrace.optimizer.explain_plan import explain_plan
+from headrace.optimizer.lay_out_plan import lay_out_plan, plan_agnostic, render_layout
 from headrace.partitioning.advise_partitioning import advise_graph, fix_streams
 from headrace.partitioning.explain_partitioning import explain_partitioning
 from headrace.physical.duck_typer import DuckTyper
@@ -39,15 +40,18 @@ def explain_set(
     if format == "html":
         from headrace.report.page import render_plan_page
 
-        return render_plan_page("queries", json.loads(explain_plan(plan, "json", measured)))
+        return render_plan_page("queries", json.loads(explain_plan(plan, "json", measured, (), plan_agnostic(plan, typer))))
     unchecked = check_sources(graph, bases, to_run=False)
     if typer.unchecked:
         calls = ", ".join(typer.unchecked)
         unchecked.append(f"only Spark knows the types of {calls}; a run refuses what does not fit before its first batch")
-    text = explain_plan(plan, format, measured, unchecked)
-    if not verbose or format != "text":
+    agnostic = plan_agnostic(plan, typer) if verbose or format == "json" else None
+    text = explain_plan(plan, format, measured, unchecked, agnostic)
+    if format != "text" or agnostic is None:
         return text
     weighed = explain_partitioning(graph, measured, fix_streams(graph, plan.settings.partition_by))
+    before, after = (["    " + line for line in render_layout(lay_out_plan(one))] for one in (agnostic, plan))
+    weighed += ["  the plan with everything in one place:", *before, "  the plan that runs:", *after]
     return "\n".join([text, *weighed, "", explain_program(plan, lower(plan))])
 
 

@@ -57,8 +57,9 @@ def reconcile(
     if different := _difference(old.streams, streams):
         raise CheckpointError(f"{where} belongs to other streams: {different}. Use a new checkpoint")
     if partition_by is not None and partition_by != old.partition_by:
+        kept = "what was best" if old.partition_by is None else old.partition_by or "nothing"
         raise CheckpointError(
-            f"{where} has its state partitioned by {old.partition_by or 'what was best'}, not by {partition_by!r}; "
+            f"{where} has its state partitioned by {kept}, not by {partition_by!r}; "
             "state is never partitioned anew. Leave the option out, or use a new checkpoint"
         )
     tables = describe_tables(graph)

@@ -16,7 +16,7 @@ from headrace.dialect.duck import translate
 from headrace.errors import PlanError
 from headrace.logical.graph import Aggregate, Join, KeyedJoin
 from headrace.optimizer.plan import SharedPlan
-from headrace.partitioning.advise_partitioning import fix_streams
+from headrace.partitioning.advise_partitioning import NOTHING, fix_streams
 from headrace.partitioning.choose_exchange_keys import choose_exchange_keys
 from headrace.partitioning.choose_table_keys import TablePlacement, choose_join_keys, choose_table_keys
 from headrace.partitioning.follow_rows import TableKey
@@ -36,7 +36,7 @@ class PlacementChooser:
     def choose_keys(self, members: list[Aggregate]) -> tuple[TableKey, ...]:
         """Of a table over rows: as chosen for all it is read together with, if tasks can compute that."""
         name, readers = members[0].name, self._list_readers(members)
-        placement = self.plan.settings.placements.get(name)
+        placement = self._find_settled(name)
         if placement is None:
             pids, known = self.plan.settings.pids, self._find_rates(name)
             placement = choose_table_keys(self.graph, members, readers, pids, self.limits, known)
@@ -44,6 +44,11 @@ class PlacementChooser:
                 placement = self._choose_own_keys(members)
         self.placements |= dict.fromkeys((m.name for m in members), placement)
         return placement.keys
+
+    def _find_settled(self, name: str) -> TablePlacement | None:
+        """What needs no search: as its state is kept, or by nothing, as in the partition-agnostic plan."""
+        settings = self.plan.settings
+        return settings.placements.get(name) or (TablePlacement(()) if settings.partition_by == NOTHING else None)
 
     def _choose_own_keys(self, members: list[Aggregate]) -> TablePlacement:
         """Of a table that no partitioning of the streams serves: keys for what reads it, or all."""
@@ -74,13 +79,13 @@ class PlacementChooser:
 
     def choose_exchange(self, relation: Aggregate) -> tuple[TableKey, ...]:
         """Of a table to which results are sent."""
-        placement = self.plan.settings.placements.get(relation.name) or self._choose_own_keys([relation])
+        placement = self._find_settled(relation.name) or self._choose_own_keys([relation])
         self.placements[relation.name] = placement
         return placement.keys
 
     def choose_join_keys(self, join: KeyedJoin) -> tuple[TableKey, ...]:
         """Of the rows a join keeps: as serves what reads it, or by all keys."""
-        placement = self.plan.settings.placements.get(join.name)
+        placement = self._find_settled(join.name)
         if placement is None and isinstance(join, Join):
             limits = {s: one for s, one in self.limits.items() if not one.fixed}
             readers, pids = self._list_readers([join]), self.plan.settings.pids

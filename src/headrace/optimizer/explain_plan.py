@@ -26,6 +26,7 @@ from headrace.optimizer.describe import (
     describe_progress,
     describe_table_keys,
 )
+from headrace.optimizer.lay_out_plan import export_layout, lay_out_plan
 from headrace.optimizer.plan import Plan, Table
 from headrace.partitioning.advise_partitioning import fix_streams
 from headrace.partitioning.explain_partitioning import draw_partitioning, export_partitioning
@@ -36,15 +37,19 @@ from headrace.windows.describe_window import describe_length, describe_window
 
 
 def explain_plan(
-    plan: Plan, format: str = "text", statistics: RateStatistics | None = None, unchecked: Sequence[str] = ()
+    plan: Plan,
+    format: str = "text",
+    statistics: RateStatistics | None = None,
+    unchecked: Sequence[str] = (),
+    agnostic: Plan | None = None,
 ) -> str:
     """The plan for a reader; `statistics` are what was measured, for the cost of partitionings; `unchecked`
-    says what could not be looked at.
+    says what could not be looked at; the JSON compares with the partition-`agnostic` plan, if it is given.
     """
     if format == "text":
         return _write_text(plan) + "".join(f"\nnot checked: {sentence}\n" for sentence in unchecked)
     if format == "json":
-        return json.dumps(_make_data(plan, statistics) | {"not_checked": list(unchecked)}, indent=2)
+        return json.dumps(_make_data(plan, statistics, agnostic) | {"not_checked": list(unchecked)}, indent=2)
     if format == "dot":
         fixed = fix_streams(plan.graph, plan.settings.partition_by)
         return _write_dot(draw_plan(plan), draw_partitioning(plan.graph, statistics, fixed))
@@ -214,8 +219,9 @@ def _readers(plan: Plan, name: str, table: str, depth: int) -> list[tuple[str, i
 
 
 # -- JSON --------------------
-def _make_data(plan: Plan, statistics: RateStatistics | None = None) -> dict[str, Any]:
-    queries = _find_queries(plan)
+def _make_data(plan: Plan, statistics: RateStatistics | None, agnostic: Plan | None) -> dict[str, Any]:
+    queries, fixed = _find_queries(plan), fix_streams(plan.graph, plan.settings.partition_by)
+    compared = {} if agnostic is None else {"before": agnostic, "after": plan}
     return {
         "streams": {
             s.name: {
@@ -253,7 +259,8 @@ def _make_data(plan: Plan, statistics: RateStatistics | None = None) -> dict[str
             {"table": e.table, "level": e.level, "by": list(e.by), "reason": e.reason} for e in plan.exchanges
         ],
         "queries": dict(plan.graph.queries),
-        "partitioning": export_partitioning(plan.graph, statistics, fix_streams(plan.graph, plan.settings.partition_by)),
+        "partitioning": export_partitioning(plan.graph, statistics, fixed)
+        | {when: export_layout(lay_out_plan(one)) for when, one in compared.items()},
         "graph": draw_plan(plan),
     }
 

@@ -49,7 +49,7 @@ class Settings:
     time_zone: str = "UTC"
     spark_reads: str = ""  # why Spark must read all sources, if it must
     folders: Mapping[str, str] = field(default_factory=dict)  # stream -> the folder its files are known to be in
-    partition_by: str | None = None  # partition by this where it serves, like 'srcIP, destIP'; None: by what is best
+    partition_by: str | None = None  # by this where it serves: 'srcIP, destIP'; '': by nothing; None: by what is best
     by_folder: frozenset[str] | None = None  # streams whose folders are kept apart (PARTITIONED BY); None: all that can be
     flat: frozenset[str] = frozenset()  # streams whose files all lie in one folder: none is kept apart
     placements: Mapping[str, TablePlacement] = field(default_factory=dict)  # aggregation or join -> as its state is kept

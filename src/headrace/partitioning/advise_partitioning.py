@@ -28,6 +28,8 @@ from headrace.partitioning.stream_partitioning import Partitioning
 from headrace.sql.parse_partitioning import parse_expressions
 from headrace.sql.token_cursor import tokenize
 
+NOTHING = ""  # to partition by: what belongs together is in one place, as in the partition-agnostic plan (document 000 §5.1)
+
 
 def advise_partitioning(
     plan: CostedPlan,
@@ -103,6 +105,8 @@ def read_proposal(graph: Graph, text: str, option: str = "--by") -> dict[str, tu
 
 def fix_streams(graph: Graph, text: str | None) -> Restrictions:
     """What a user wants state partitioned by, as what is fixed about streams."""
+    if text == NOTHING:
+        return {s: StreamRestriction((), fixed=True) for s in graph.streams}
     proposal = read_proposal(graph, text, "partition by") if text is not None else {}
     return {s: StreamRestriction(keys, fixed=True) for s, keys in proposal.items()}
 
@@ -134,6 +138,7 @@ def _describe_payment(cost: PartitioningCost, nodes: Sequence[str]) -> str:
 
 
 __all__ = [
+    "NOTHING",
     "advise_graph",
     "advise_partitioning",
     "fix_streams",

@@ -1,4 +1,4 @@
-"""The partitioning of a query set as EXPLAIN shows it: what was weighed, what was chosen and why, the plan before and after.
+"""The partitioning of a query set as EXPLAIN shows it: what was weighed, what was chosen and why.
 
 This is document 000's question, one partitioning of each stream for the whole set: what to ask of a topic or of the hardware.
 The exchange of a run carries rows for every table in one pass, so tables that nothing brings together need no common set,
@@ -10,14 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headrace.logical.graph import Graph, Join
+from headrace.logical.graph import Graph
 from headrace.partitioning.describe_rates import describe_rates
-from headrace.partitioning.distributed_plan import (
-    DistributedPlan,
-    build_agnostic_plan,
-    export_plan,
-    render_plan,
-)
 from headrace.partitioning.explain_choice import (
     describe_bytes,
     describe_requirement,
@@ -32,9 +26,6 @@ from headrace.partitioning.search_partitioning import (
     describe_workload,
     search_partitioning,
 )
-from headrace.partitioning.transform_plan import transform_plan
-
-_PARTS = 2  # enough to see what runs on every partition
 
 
 def choose_for_streams(
@@ -55,9 +46,6 @@ def explain_partitioning(
     lines = ["partitioning of the streams, as one set for all queries (headrace advise compares others):"]
     lines += [f"  {line}" for line in describe_restrictions(read_restrictions(graph))]
     lines += [f"  {line}" for line in [*describe_rates(graph, choice.plan), *explain_choice(choice), explain_why(choice)]]
-    before, after = transform_both(graph, choice)
-    lines += ["  the plan with all streams merged first:", *(f"    {line}" for line in render_plan(before))]
-    lines += ["  the plan on partitioned streams:", *(f"    {line}" for line in render_plan(after))]
     return lines
 
 
@@ -81,24 +69,11 @@ def explain_why(choice: PartitioningChoice) -> str:
     return f"because: no candidate has a smaller maximum; {dearest}; left out: {', '.join(left)}"
 
 
-def transform_both(graph: Graph, choice: PartitioningChoice) -> tuple[DistributedPlan, DistributedPlan]:
-    """The partition-agnostic plan, and what the transformations make of it."""
-    padded = {
-        name: frozenset(1 - i for i in r.kind.kept)
-        for name, r in graph.relations.items()
-        if isinstance(r, Join) and r.kind.kept
-    }
-    plan = choice.plan
-    before = build_agnostic_plan(plan.requirements, _PARTS, choice.cost.compatible, padded, delivered=plan.delivered)
-    return before, transform_plan(before)
-
-
 def export_partitioning(
     graph: Graph, statistics: RateStatistics | None = None, fixed: Restrictions | None = None
 ) -> dict[str, Any]:
     """The same as data."""
     choice = choose_for_streams(graph, statistics, fixed)
-    before, after = transform_both(graph, choice)
     restrictions = {
         s: {"keys": [k.text for k in r.keys], "fixed": r.fixed} for s, r in read_restrictions(graph).items()
     }
@@ -107,8 +82,6 @@ def export_partitioning(
         "why": explain_why(choice).removeprefix("because: "),
         "restrictions": restrictions,
         "numbers": describe_rates(graph, choice.plan)[1:],
-        "before": export_plan(before),
-        "after": export_plan(after),
     }
 
 

@@ -1,9 +1,9 @@
 """The partitioning of the streams, as a part of the page: what each query needs, what was weighed, the plan before and after.
 
-It is drawn from what EXPLAIN gives as JSON (`partitioning/explain_partitioning.py`), so it can be drawn again from a file.
+It is drawn from what EXPLAIN gives as JSON (`optimizer/explain_plan.py`), so it can be drawn again from a file.
 The query graph has each node's set and what it receives; a dashed box is a node that the choice does not serve. The plans
-before and after are those of document 000 §5, on two partitions: boxes of one colour run on every partition, the others
-once, on what was brought together.
+before and after are those of document 000 §5, as `optimizer/lay_out_plan.py` has them: boxes of one colour work in every
+source task or slot, the others in one slot, on what was brought together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def draw_partitioning_section(data: Mapping[str, Any]) -> str:
     nodes = data.get("nodes", {})
     if not any(not node["anything"] for node in nodes.values()):
         return ""
-    before, after = draw_distributed(data["before"]), draw_distributed(data["after"])
+    before, after = draw_layout(data["before"]), draw_layout(data["after"])
     key = (
         '<p class="none">A set: what a query can be partitioned by, or anything that follows from it. '
         "Dashed: not served, so its input is brought to one place.</p>"
@@ -33,9 +33,9 @@ def draw_partitioning_section(data: Mapping[str, Any]) -> str:
         f'<div class="card"><p class="choice">{_describe_choice(data)}</p>'
         f'<div class="scroll">{draw_graph(nodes)}</div>{key}</div>'
         f'<div class="card scroll weighed">{_list_candidates(data)}</div>'
-        '<div class="card plans"><h3>Before: all partitions are merged first</h3>'
+        '<div class="card plans"><h3>Before: everything in one place</h3>'
         f'<div class="scroll">{before}</div>'
-        "<h3>After: what the choice serves runs on every partition</h3>"
+        "<h3>After: the plan that runs, in every slot</h3>"
         f'<div class="scroll">{after}</div></div>'
     )
 
@@ -114,27 +114,10 @@ def _list_candidates(data: Mapping[str, Any]) -> str:
 
 
 # -- the plan before and after --------------------
-def draw_distributed(plan: Mapping[str, Any]) -> str:
-    """A plan over partitions as SVG; rows of a stream that only pass are left out."""
-    nodes = {n["id"]: n for n in plan["nodes"]}
-    sources = {n["label"] for n in nodes.values() if n["kind"] == "source"}
-    passing = {i for i, n in nodes.items() if n["kind"] == "selection" and n["label"] in sources}
-    into: dict[str, list[str]] = {}
-    for a, b in plan["edges"]:
-        into.setdefault(b, []).append(a)
-
-    def find_ends(name: str) -> Iterable[str]:
-        if name not in passing:
-            return [name]
-        return [end for below in into.get(name, ()) for end in find_ends(below)]
-
-    drawn = []
-    for name, node in nodes.items():
-        if name in passing:
-            continue
-        part = node["partition"]
-        where = f"partition {part}" if part is not None else "once, all rows"
-        style = "stream" if node["kind"] == "source" else "query" if part is not None else "shared"
-        drawn.append({"id": name, "label": node["label"], "kind": node["kind"], "style": style, "detail": where})
-    edges = [[end, b] for b, starts in into.items() if b not in passing for a in starts for end in find_ends(a)]
-    return plan_drawing.draw({"nodes": drawn, "edges": edges})
+def draw_layout(plan: Mapping[str, Any]) -> str:
+    """Where each part of a plan works, as SVG; what is done in one slot looks different."""
+    drawn = [
+        {**n, "style": "stream" if n["kind"] == "stream" else "query" if n["place"] != "one slot" else "shared"}
+        for n in plan["nodes"]
+    ]
+    return plan_drawing.draw({"nodes": drawn, "edges": plan["edges"]})
