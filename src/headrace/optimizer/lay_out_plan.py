@@ -1,10 +1,11 @@
-"""Where each part of a plan works: source tasks, slots, or one slot, and what changes slots between (document 000 §5).
+"""Where each part of a plan works: source tasks, slots, or one slot, and what changes slots between
+(document 000 §5).
 
-A plan's nodes, inputs first, as its tables, exchanges and parts have them; nothing is decided here. What §5 calls a
-merge is an exchange: before it an aggregation's *sub*-aggregates, in source tasks or in the slots of a lower level,
-behind it its *super*-aggregate. The partition-agnostic plan (§5.1, figure 3) is the one whose tables are partitioned
-by nothing, so that rows meet in one mini-partition and all else is done there (`plan_agnostic`); it runs, too, with
-`--partition-by ''`. EXPLAIN shows it beside the plan that was chosen.
+A plan's nodes, inputs first, as its tables, exchanges and parts have them; nothing is decided here. What §5
+calls a merge is an exchange: before it an aggregation's *sub*-aggregates, in source tasks or in the slots of
+a lower level, behind it its *super*-aggregate. The partition-agnostic plan (§5.1, figure 3) is the one whose
+tables are partitioned by nothing, so that rows meet in one mini-partition and all else is done there
+(`plan_agnostic`); it runs, too, with `--partition-by ''`. EXPLAIN shows it beside the plan that was chosen.
 """
 
 from __future__ import annotations

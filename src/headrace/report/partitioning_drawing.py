@@ -1,9 +1,10 @@
-"""The partitioning of the streams, as a part of the page: what each query needs, what was weighed, the plan before and after.
+"""The partitioning of the streams, as a part of the page: what each query needs, what was weighed, the plan
+before and after.
 
-It is drawn from what EXPLAIN gives as JSON (`optimizer/explain_plan.py`), so it can be drawn again from a file.
-The query graph has each node's set and what it receives; a dashed box is a node that the choice does not serve. The plans
-before and after are those of document 000 §5, as `optimizer/lay_out_plan.py` has them: boxes of one colour work in every
-source task or slot, the others in one slot, on what was brought together.
+It is drawn from what EXPLAIN gives as JSON (`optimizer/explain_plan.py`), so it can be drawn again from a
+file. The query graph has each node's set and what it receives; a dashed box is a node that the choice does
+not serve. The plans before and after are those of document 000 §5, as `optimizer/lay_out_plan.py` has them:
+boxes of one colour work in every source task or slot, the others in one slot, on what was brought together.
 """
 
 from __future__ import annotations
