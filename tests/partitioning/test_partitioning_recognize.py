@@ -24,7 +24,7 @@ CON.sql(f"""CREATE TABLE data AS SELECT TRY_CAST(v AS TINYINT) AS tiny, TRY_CAST
 
 masks = st.sampled_from([1, 15, 240, 255, 65520, 65535, 1048560, 2147483647, 4294967040, 4294967295, -1, -16, -256, -4294967296])
 divisors = st.sampled_from([1, 2, 3, 16, 60, 90, 1000, 4294967296])
-shifts = st.sampled_from([1, 3, 8, 17, 31, 33, 40])
+shifts = st.sampled_from([1, 3, 8, 17, 31, 32, 33, 40, 63])
 casts = st.sampled_from(["SMALLINT", "INT", "BIGINT", "STRING"])
 
 
@@ -63,6 +63,7 @@ def evaluate(text: str) -> list[object]:
 @example("((x & 4294967295) % 60)")
 @example("shiftright(CAST(x AS BIGINT), 40)")
 @example("shiftleft(CAST(x AS BIGINT), 8)")
+@example("shiftright(CAST(x / 1 AS INT), 33)")
 def test_a_key_tells_apart_what_its_expression_does(text: str) -> None:
     """Neither more nor less, though values have more bits than the column, or less."""
     key = recognize(text, as_value=False)
@@ -99,6 +100,14 @@ def test_a_key_that_has_the_value_has_it(text: str) -> None:
 @example("shiftleft(tiny, 3)")
 @example("shiftrightunsigned(small, 3)")
 @example("(100 - big)")
+@example("shiftright(shiftright(small, 31), 1)")
+@example("shiftright(shiftright(x, 31), 17)")
+@example("shiftright(shiftright(tiny, 31), 31)")
+@example("shiftright((shiftright(x, 31) & 2), 1)")
+@example("(shiftright(x, 20) & 1048608)")
+@example("(shiftleft(x, 1) + 4294967040)")
+@example("(shiftright(small, 31) & 240)")
+@example("shiftright(CAST(x / 1 AS INT), 33)")
 def test_a_key_is_computed_of_what_tells_it(text: str) -> None:
     """The undo of an expression has the key's values, on negative numbers too."""
     found = find_undo(sqlglot.parse_one(text, dialect="spark"), TYPES)

@@ -84,7 +84,7 @@ def test_an_expression_of_a_key_needs_one_exchange(window: str) -> None:
     text = f"""{STREAM}
       CREATE QUERY hosts AS SELECT x, count(*) AS n FROM s [RANGE 10] GROUP BY x;
       CREATE QUERY nets AS SELECT x & 65280 AS net, sum(n) AS n FROM hosts{window} GROUP BY x & 65280;"""
-    run = LocalRun(text)
+    run = LocalRun(text, partition_by="x & 65280")  # unmeasured, a mask that may have one value is not chosen
     assert run.plan.levels == 1
     assert [e.by for e in run.plan.exchanges] == [("x & 65280",)]
     run.close()

@@ -198,8 +198,9 @@ def _read_division(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Read
     make = make_floor_division if floor else make_truncated_division
     coarsening = make(divisor, inner.width)
     known = isinstance(coarsening, (TruncatedDivision, Identity))
+    wide = 32 if isinstance(e, exp.Cast) and _type_name(e) == "int" else 64
     undo = f"(_v * {-coarsening.mask})" if isinstance(coarsening, BitMask) else "_v"  # a power of two
-    return inner.become(coarsening, 0 if known else None, 64, undo=undo)
+    return inner.become(coarsening, 0 if known else None, wide, undo=undo)
 
 
 def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading | None:
@@ -208,7 +209,7 @@ def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading 
             inner, mask = _read_integer(value, columns), read_integer_literal(literal)
             if mask is not None and (bits := _bits_of(inner)) is not None and inner is not None and inner.shift is not None:
                 kept, wide = bits & (mask << inner.shift), max(inner.value_width, _width_of_literal(literal))
-                undo = _undo_mask(kept, inner.width, f"(_v << {inner.shift})" if inner.shift else "_v")
+                undo = _undo_mask(kept, inner.width, inner.shift)
                 return inner.become(make_mask(kept, inner.width), inner.shift, wide, kept, undo)
         return None
     unsigned = isinstance(e, exp.Anonymous) and e.name.lower() == "shiftrightunsigned"
@@ -224,26 +225,31 @@ def _read_bits(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Reading 
     if isinstance(e, exp.BitwiseLeftShift):
         plain = isinstance(inner.coarsening, Identity) and inner.is_value
         kept = (1 << (wide - by)) - 1
-        undo = _undo_mask(kept, inner.width, f"shiftrightunsigned(_v, {by})")
+        undo = _undo_mask(kept, inner.width, 0, f"shiftrightunsigned(_v, {by})")
         return inner.become(make_mask(kept, inner.width), None, wide, undo=undo) if plain else None
     if unsigned:
         plain = isinstance(inner.coarsening, Identity) and inner.is_value
-        undo = _undo_mask(-1 << by, inner.width, f"(_v << {by})")
+        undo = _undo_mask(-1 << by, inner.width, by)
         return inner.become(make_mask(-1 << by, inner.width), None, wide, undo=undo) if plain else None
     shift = inner.shift + by
     kept = bits & (-1 << shift)
-    undo = _undo_mask(kept, inner.width, f"(_v << {shift})")
+    undo = _undo_mask(kept, inner.width, shift)
     return inner.become(make_mask(kept, inner.width), shift, wide, kept, undo)
 
 
-def _undo_mask(kept: int, width: int, value: str) -> str | None:
-    """The mask of a column from `x & kept`, where that may keep bits beyond the column, which are copies of its sign."""
+def _undo_mask(kept: int, width: int, shift: int, value: str = "_v") -> str | None:
+    """The mask of a column from `(x & kept) >> shift`, where that may keep bits beyond the column: copies of its sign.
+
+    Shifting back may lose these, and counts of shifts are taken modulo the value's width: so the sign is read before.
+    """
     least = 1 << width - 1
+    back = f"({value} << {shift})" if shift else value
     if -least <= kept < least:
-        return value
+        return back
     if width == 64:
-        return None  # such bits are shifted away
-    return f"(({value} & {least - 1}) - CASE WHEN {value} BETWEEN 0 AND {least - 1} THEN 0 ELSE {least} END)"
+        return None  # no literal of this type is the least number without its sign
+    low = f"({back} & {least - 1})" if kept & least - 1 else f"({value} & 0)"
+    return f"({low} - CASE WHEN {value} BETWEEN 0 AND {max(least >> shift, 1) - 1} THEN 0 ELSE {least} END)"
 
 
 def _bits_of(reading: _Reading | None) -> int | None:
@@ -275,8 +281,10 @@ def _read_lossless(e: exp.Expr, columns: Mapping[str, tuple[str, str]]) -> _Read
     if isinstance(e, (exp.Add, exp.Sub, exp.BitwiseXor)):
         for value, literal in ((e.this, e.expression), (e.expression, e.this)):
             if read_integer_literal(literal) is not None and (inner := _read_integer(value, columns)) is not None:
-                undo, wide = inner.before(_undo_sum(e, literal)), max(inner.value_width, _width_of_literal(literal))
-                return inner.become(inner.coarsening, None, wide, undo=undo)
+                step, wide = _undo_sum(e, literal), max(inner.value_width, _width_of_literal(literal))
+                if wide > max(inner.value_width, 32):
+                    step = f"CAST({step} AS INT)"  # what is shifted next is as wide as it was
+                return inner.become(inner.coarsening, None, wide, undo=inner.before(step))
     if isinstance(e, (exp.Neg, exp.BitwiseNot)) and (inner := _read_integer(e.this, columns)) is not None:
         return inner.become(inner.coarsening, None, undo=inner.before("- _v" if isinstance(e, exp.Neg) else "~ _v"))
     if isinstance(e, exp.Cast):
