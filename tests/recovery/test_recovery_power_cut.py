@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from headrace.errors import CheckpointError
+from headrace.state import Store
 from headrace.state.disk import LocalDisk
+from headrace.state.local_files import LocalFiles
 from headrace.testing import LocalRun
 
 SCRIPT = """
@@ -46,3 +51,41 @@ def test_all_that_a_manifest_names_was_flushed_before_it(tmp_path: Path, monkeyp
         run.push(a=[*rows, (0, 1, 5)], b=rows)
     run.close()
     assert {path.split("/")[0] for path in named} == {"segments", "results", "late"}
+
+
+class _FailingFiles(LocalFiles):
+    """The `at`-th flush fails; what the others flushed is kept."""
+
+    def __init__(self, at: int) -> None:
+        self.left, self.flushed = at, set[str]()
+
+    def flush_all(self, paths: Sequence[str]) -> None:  # one after the other, so that it is known which fails
+        for path in paths:
+            self.flush(path)
+
+    def flush(self, path: str) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        self.flushed.add(path)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_what_is_tried_again_after_a_flush_that_failed_flushes_all_folders(tmp_path: Path, at: int) -> None:
+    """The file, its folder, the one above and the checkpoint: whichever fails, another attempt's file is under durable names."""
+    files = _FailingFiles(at)
+    store = Store(str(tmp_path), files)
+
+    def make(path: str) -> None:
+        with store.open_output(path) as out:
+            out.write(b"rows")
+        store.sync([path])
+
+    with pytest.raises(CheckpointError):
+        make("late/d/first")
+    files.flushed.clear()
+    make("late/d/second")
+    assert files.flushed == {str(tmp_path / name) for name in ("", "late", "late/d", "late/d/second")}
+    files.flushed.clear()
+    make("late/d/third")
+    assert files.flushed == {str(tmp_path / name) for name in ("late/d", "late/d/third")}  # the others are durable by now

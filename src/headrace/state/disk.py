@@ -171,12 +171,14 @@ class LocalDisk:
         """
         folders = list(dict.fromkeys(map(os.path.dirname, paths)))
         found = dict.fromkeys(folders)
+        settled: set[str] = set()
         for folder in folders:
-            while folder not in self._settled and folder.startswith(f"{self.root}/"):
-                self._settled.add(folder)
+            while folder not in self._settled | settled and folder.startswith(f"{self.root}/"):
+                settled.add(folder)
                 folder = os.path.dirname(folder)
                 found[folder] = None
         self.files.flush_all([*found])
+        self._settled |= settled  # not before: if this fails, whoever tries again flushes them
 
 
 class RemoteDisk:
