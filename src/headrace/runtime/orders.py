@@ -54,9 +54,13 @@ def receive_orders() -> OrderReader:
 
 @lru_cache(maxsize=1)
 def _open(text: str) -> OrderReader:
-    """A worker does several tasks of a batch, and reads their head once."""
+    """A worker does several tasks of a batch, and reads their head once. It keeps no file open: idle workers live on."""
     uri, path, head = json.loads(text)
-    file = Store(uri).open_input(path)
-    reader = OrderReader(lambda start, size: file.read_at(size, start), head)
+
+    def read(start: int, size: int) -> bytes:
+        with Store(uri).open_input(path) as file:
+            return file.read_at(size, start)
+
+    reader = OrderReader(read, head)
     reader.common = replace(reader.common, scratch=SparkFiles.getRootDirectory())
     return reader
