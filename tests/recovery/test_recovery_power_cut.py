@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.state import Store
+from headrace.state import Retention, Store, compact_checkpoint
 from headrace.state.disk import LocalDisk
 from headrace.state.local_files import LocalFiles
 from headrace.testing import LocalRun
@@ -89,3 +89,33 @@ def test_what_is_tried_again_after_a_flush_that_failed_flushes_all_folders(tmp_p
     files.flushed.clear()
     make("late/d/third")
     assert files.flushed == {str(tmp_path / name) for name in ("late/d", "late/d/third")}  # the others are durable by now
+
+
+class _NotingFiles(_FailingFiles):
+    """What was flushed when the first manifest is removed."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.durable: set[str] | None = None
+
+    def remove(self, path: str) -> None:
+        if self.durable is None and "/manifests/" in path:
+            self.durable = set(self.flushed)
+        super().remove(path)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_what_a_page_supersedes_is_deleted_when_the_page_is_durable(tmp_path: Path, at: int) -> None:
+    """Whoever published the page ended when its name was there, before its folder (1) or the checkpoint (2) was flushed."""
+    run = LocalRun(SCRIPT, 1, path=str(tmp_path))
+    for n in range(6):
+        run.push(a=[(n * SECOND, 1, n)])
+    run.close()
+    policy = Retention(keep=2, step=1, grace=0.0)
+    with pytest.raises(CheckpointError):
+        compact_checkpoint(Store(str(tmp_path), _FailingFiles(at)), policy)
+    assert [path.name[:3] for path in (tmp_path / "history").iterdir()] == ["000"]
+    files = _NotingFiles()
+    assert compact_checkpoint(Store(str(tmp_path), files), policy).deleted
+    assert files.durable is not None
+    assert files.durable >= {str(tmp_path), str(tmp_path / "history")}

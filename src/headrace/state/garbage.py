@@ -6,6 +6,9 @@ before a page was published may still go by what it superseded; so that stays fo
 was written, and so does every file it names. A file that nobody names stays for the grace time after it was written, and as
 long as its version is not committed: a batch may take longer than any grace.
 
+A page that can be read need not be durable: whoever published it may have ended before the flush. So the folder of pages is
+flushed before anything is deleted, or a power cut could take away both the page and what it superseded.
+
 Where outputs of versions are out of reach (`ManifestLog.faults`), there is no proof that a file is not one of theirs: only
 files whose names say that they are of another version go.
 """
@@ -36,6 +39,7 @@ def collect_garbage(store: Store, log: ManifestLog, grace_seconds: float, clock:
     if last is None:
         return []
     superseded = find_superseded(store, log, before)
+    store.sync([page.name.path for page in log.history()[-1:]])
     lost = log.faults()
     for path in superseded:
         if is_damaged(log, path, lost):  # for whoever wants to mend it
