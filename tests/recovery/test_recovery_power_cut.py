@@ -7,9 +7,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from headrace.errors import CheckpointError
+from headrace.sinks.sinks import Callback
 from headrace.state import Retention, Store, compact_checkpoint
 from headrace.state.disk import LocalDisk
 from headrace.state.local_files import LocalFiles
@@ -119,3 +121,35 @@ def test_what_a_page_supersedes_is_deleted_when_the_page_is_durable(tmp_path: Pa
     assert compact_checkpoint(Store(str(tmp_path), files), policy).deleted
     assert files.durable is not None
     assert files.durable >= {str(tmp_path), str(tmp_path / "history")}
+
+
+class _ArmedFiles(_FailingFiles):
+    """Once armed, the folder of manifests cannot be flushed."""
+
+    armed = False
+
+    def flush(self, path: str) -> None:
+        if self.armed and path.endswith("/manifests"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        super().flush(path)
+
+
+def test_what_a_sink_is_given_after_a_restart_is_durable(tmp_path: Path) -> None:
+    """Whoever committed a batch ended when its manifest was there, before the folder of manifests was flushed."""
+    given: list[int] = []
+    first = _ArmedFiles(0)
+    run = LocalRun(SCRIPT, 1, path=Store(str(tmp_path), first), sinks=[Callback(lambda query, batch, rows: given.append(batch))])
+    run.push(a=[(SECOND, 1, 5)])
+    first.armed = True
+    with pytest.raises(CheckpointError):
+        run.push(a=[(2 * SECOND, 1, 5)])
+    run.close()
+    assert given == [1]
+    files = _FailingFiles(0)
+
+    def take(query: str, batch: int, rows: pa.Table) -> None:
+        given.append(batch)
+        assert str(tmp_path / "manifests") in files.flushed
+
+    LocalRun(SCRIPT, 1, path=Store(str(tmp_path), files), sinks=[Callback(take)]).close()
+    assert given == [1, 2]

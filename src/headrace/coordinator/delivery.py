@@ -21,6 +21,7 @@ from headrace.state import Clock, HistoryPage, Kind, Manifest, ManifestLog, Stor
 from headrace.state.checksums import DamagedFile, open_json, seal_json
 from headrace.state.clock import SYSTEM
 from headrace.state.disk_faults import join
+from headrace.state.manifest import path_of
 from headrace.state.result_parquet import SharedReads
 
 PAUSES = (0.2, 1.0, 5.0)  # seconds before a sink that has raised is called again
@@ -40,6 +41,8 @@ class Delivery:
     def catch_up(self) -> None:
         """Deliver what a stop or crash left undelivered; a new sink is remembered from here on."""
         latest = self.log.latest()
+        if latest is not None and self.sinks:  # who committed it may have ended before its name was durable
+            self.store.sync([path_of(latest.version)])
         for name, sink in self.sinks:
             done = self._delivered(name)
             if done is None:
