@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 import headrace as hr
 from benchmarks.contenders.batches import Batches
 from headrace.report.model import BatchReport
@@ -38,7 +40,9 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     running.wait()
     ended = time.monotonic()
     flush = reports[-1].seconds if reports and not reports[-1].rows else 0.0
-    root = str(checkpoint)
+    results = {query: checkpoint.with_name(f"{query}.parquet") for query in spec["queries"]}
+    for query, path in results.items():
+        pq.write_table(running.results(query).arrow(), path)
     return {
         "clock": (started, ended),
         "startup_seconds": started - born,
@@ -49,10 +53,7 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
             for batch, report in zip(batches.of_ended(1), reports, strict=False)
         ],
         "reports": [asdict(r) for r in reports],
-        "results": {
-            q: {"format": "parquet", "paths": [f"{root}/{f.path}" for f in running.results(q).files()]}
-            for q in spec["queries"]
-        },
+        "results": {q: {"format": "parquet", "paths": [str(path)]} for q, path in results.items()},
         "late": sum(r.late for r in reports),
     }
 
