@@ -19,7 +19,6 @@ from headrace.partitioning.partitioning_key import (
     PartitioningKey,
     drop_brackets,
     make_opaque_key,
-    needs_quotes,
     write_coarsening,
 )
 from headrace.partitioning.recognize_key import is_deep, is_volatile, recognize_key
@@ -133,15 +132,3 @@ def compute_key(
         return node
 
     return recognize_key(_parse(text).copy().transform(visit), types, as_value=True)
-
-
-def number_columns(text: str, names: Sequence[str]) -> str:
-    """A text over `_k0`… with the columns of these names in their place."""
-
-    def visit(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column):
-            name = names[int(node.name[len(GIVEN) :])]
-            return exp.column(name, quoted=needs_quotes(name))
-        return node
-
-    return _parse(text).copy().transform(visit).sql(dialect="spark")
